@@ -10,6 +10,10 @@ VARIABLE: Final = "FORKPOINT_GATEWAY_RUN"
 GATEWAY: Final = "FORKPOINT_GATEWAY"
 # The header of a model call that names the step which it is made inside of: the gateway sees the call alone.
 STEP_HEADER: Final = "x-forkpoint-step"
+# The header with the thread or task that makes the call: those of one come in the same order each time.
+LANE_HEADER: Final = "x-forkpoint-lane"
+# The run and the step that this process was started inside of.
+OUTER_STEP: Final = "FORKPOINT_STEP"
 # Events of steps that are no model calls. Groups would be empty: the model calls in them are those of the gateway.
 _TYPES: Final = frozenset(
     {
@@ -47,6 +51,8 @@ class GatewayRun:
         self._start_s = time.monotonic() - (time.time() - start)
         self._salts = itertools.count()
         self._open_steps: set[str] = set()
+        run_id, _, step = (os.environ.get(OUTER_STEP) or "").partition(" ")
+        self.outer_step = step if run_id == id else ""
 
     @classmethod
     def from_environment(cls, *, is_rerun: bool = False) -> "GatewayRun | None":
@@ -63,7 +69,7 @@ class GatewayRun:
             self._open_steps.add(key)
         elif type in _ENDINGS:
             self._open_steps.discard(key)
-        return Place(key, parent if parent in self._open_steps else None, self._number())
+        return Place(key, (parent if parent in self._open_steps else self.outer_step) or None, self._number())
 
     def open_step(self, run_id: str, step_id: str) -> str:
         """Return the id that an open step of a run of the SDK has here; empty if it has none."""

@@ -16,6 +16,7 @@ from forkpoint.entropy import random_bytes
 from forkpoint.gateway_run import GatewayRun
 from forkpoint.hooks import HookFunction, Hooks
 from forkpoint.kinds import DecisionStep, ModelStep, OutputStep, PromptStep, RetrievalStep, Step, ToolStep
+from forkpoint.lanes import current_lane
 from forkpoint.scopes import RunScope, Scope, Session
 from forkpoint.session import ReplaySession
 from forkpoint.transport.events import Content, Event
@@ -24,13 +25,15 @@ from forkpoint.transport.reports import SessionSink
 from forkpoint.transport.server import ServerSink
 from forkpoint.transport.spill import SpillFolder
 from forkpoint.transport.writer import Redact, Writer
-from forkpoint.vocabulary import OUTPUT_FORM
+from forkpoint.vocabulary import LANE, OUTPUT_FORM
 
 P = ParamSpec("P")
 R = TypeVar("R")
 H = TypeVar("H", bound=HookFunction)
 _log = logging.getLogger("forkpoint")
 _OFF_SINK = "off"
+# Events with the outcome of a call, in the thread or task that made it.
+_CALL_ENDS = frozenset({"tool_result", "retrieval_executed"})
 
 
 class _SuppressErrors:
@@ -310,6 +313,8 @@ class Recorder:
             run_id, (step_id, parent_id, number) = self._gateway_run.id, place
             # Links name steps by ids that this run does not have.
             payload = {name: value for name, value in payload.items() if name != "links"}
+            if type in _CALL_ENDS:
+                payload["attributes"] = {**payload.get("attributes", {}), LANE: current_lane()}
         is_late = isinstance(payload.get("response"), Late)
         if is_late:
             content: Content = functools.partial(encode, payload)
@@ -337,13 +342,29 @@ class Recorder:
         return runs[0] if len(runs) == 1 or (runs and self._gateway_run is not None) else None
 
     def gateway_step(self) -> str:
-        """Return the id of the innermost open step in the run of the gateway; empty if there is none."""
-        scope = self.enclosing_scope() if self._gateway_run is not None else None
-        while scope is not None and self._gateway_run is not None:
+        """Return the id of the innermost open step in the run of the gateway; empty if there is none.
+
+        It may be a step of the process that this one was forked from, or started by.
+        """
+        if self._gateway_run is None:
+            return ""
+        scope = self.current.get()
+        while scope is not None:
             if scope.run is not None and (id := self._gateway_run.open_step(scope.run.id, scope.id)):
                 return id
             scope = scope.parent
-        return ""
+        return self._gateway_run.outer_step
+
+    def gateway_place(self) -> str:
+        """Return the run of the gateway and its innermost open step, for a process; empty if there is none."""
+        step = self.gateway_step()
+        return f"{self._gateway_run.id} {step}" if self._gateway_run is not None and step else ""
+
+    def be_inside(self, place: str) -> None:
+        """Make all that this process does a part of a step that another one's `gateway_place` returned."""
+        run_id, _, step = place.partition(" ")
+        if self._gateway_run is not None and self._gateway_run.id == run_id:
+            self._gateway_run.outer_step = step
 
     def register(self, run: RunScope) -> None:
         self._open[run.id] = run

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, overload
 
-from forkpoint import instrumentations
+from forkpoint import gateway_calls, instrumentations
 from forkpoint.gateway_run import GATEWAY
 from forkpoint.recorder import Recorder, recorder
 from forkpoint.session import UNAVAILABLE, end_process
@@ -45,6 +45,7 @@ def init(
         )
         if instrument:
             instrumentations.install()
+            gateway_calls.install()
     except Exception as error:  # noqa: BLE001 - an agent runs whether it is recorded or not
         if recorder.session is not None:
             end_process(f"the rerun cannot start: {type(error).__name__}: {error}", UNAVAILABLE)

@@ -78,6 +78,9 @@ MCP_QUESTIONS: Final = "mcp_questions"
 # The attribute of the call of an MCP server that the server's transport refused: the HTTP status and the body.
 MCP_FAILURE: Final = "mcp_failure"
 
+# The attribute of a tool or a search, and the field of a response, with the thread or task that made the call.
+LANE: Final = "lane"
+
 # The attribute of a step in a rerun with the id under which it was asked about.
 RERUN_CALL: Final = "rerun_call"
 

@@ -36,7 +36,7 @@ from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.delivery import Delivery
 from cockpit.gateway.transport.journal import Journal
 from cockpit.http import gateway_sessions as sessions
-from forkpoint.gateway_run import STEP_HEADER
+from forkpoint.gateway_run import LANE_HEADER, STEP_HEADER
 from replay.live.providers.configuration import configured_providers
 from replay.live.providers.types import Protocol
 from replay.reruns.resolutions import CallInFlight, Resolution
@@ -323,6 +323,7 @@ class _Request:
             body=body,
             query=self.scope["query_string"].decode("latin-1"),
             parent=headers.get(STEP_HEADER.encode(), b"").decode("latin-1") or None,
+            lane=headers.get(LANE_HEADER.encode(), b"").decode("latin-1"),
             encoding=headers.get(b"content-encoding", b"").decode("latin-1").lower(),
             headers=tuple(
                 (name.decode(), value.decode("latin-1"))

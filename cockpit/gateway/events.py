@@ -76,6 +76,8 @@ class Call:
     attempt: int = 1
     # The step of the agent that made the call, if its SDK names one.
     parent: str | None = None
+    # The thread or task that made it, if the SDK names it.
+    lane: str = ""
 
     @property
     def asks_gemini_for_events(self) -> bool:
@@ -255,6 +257,7 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
             is_cut=outcome.is_cut,
             request=call.digest,
             content="" if problem else content_digest(call, request),
+            lane=call.lane,
         )
     return event_line(
         call.run_id, call.id, number_at(call.run_start, outcome.end), "model_result", outcome.end, payload

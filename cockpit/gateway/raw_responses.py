@@ -4,6 +4,7 @@ import base64
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from forkpoint.vocabulary import LANE
 from traces.core.json_types import JSONObject, JSONValue
 
 # What clients read of an answer, and what its reader needs to report a problem to the provider.
@@ -24,18 +25,19 @@ def raw_response(
     is_cut: bool,
     request: str = "",
     content: str = "",
+    lane: str = "",
 ) -> JSONObject:
     """Return a response: its body as a text, or in base64 if it is none.
 
     `marks` state for each piece where it begins in the body, and when it arrived, in milliseconds after the request.
     `is_cut`: the connection ended before the answer did. `request` is the digest of the bytes that it answers,
-    `content` that of what in them the answer depends on.
+    `content` that of what in them the answer depends on. `lane` is the thread or task of the agent that asked.
     """
     kept_headers: list[JSONValue] = [[name.lower(), value] for name, value in headers if name.lower() in _HEADERS]
     fields: JSONObject = {"api": api, "status": status, "headers": kept_headers, **_body(body)}
     cut: JSONObject = {"is_cut": True} if is_cut else {}
-    digests: JSONObject = {"request": request, "content": content}
-    question = {name: digest for name, digest in digests.items() if digest}
+    facts: JSONObject = {"request": request, "content": content, LANE: lane}
+    question = {name: fact for name, fact in facts.items() if fact}
     return {**fields, "marks": [[*mark] for mark in join_marks(marks)], **cut, **question}
 
 

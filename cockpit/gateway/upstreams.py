@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from forkpoint.gateway_run import STEP_HEADER
+from forkpoint.gateway_run import LANE_HEADER, STEP_HEADER
 from replay.live.providers.configuration import api_key, configured_providers
 
 # An agent without a key of its own gets this one; the gateway replaces it by the key that the server has.
@@ -43,7 +43,7 @@ _NEUTRAL_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "anthropic-beta", "anthropic-version", "content-type", "openai-beta", "user-agent"}
 )
 # Also without what is set anew, and what is meant for the gateway.
-_DROPPED_HEADERS: Final = _CONNECTION_HEADERS | {"accept-encoding", STEP_HEADER}
+_DROPPED_HEADERS: Final = _CONNECTION_HEADERS | {"accept-encoding", LANE_HEADER, STEP_HEADER}
 # The length stays: a client that knows it does not wait for the end of the response.
 _ANSWER_HEADERS: Final = (_CONNECTION_HEADERS - {"content-length"}) | {
     "alt-svc",

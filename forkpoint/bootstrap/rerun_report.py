@@ -34,6 +34,9 @@ def report_text(report: Any) -> str:
         lines.append(f"  no answer: {report['refusal']}")
     if report["unused_steps"]:
         lines.append(f"  recorded calls that were not made: steps {', '.join(map(str, report['unused_steps']))}")
+    if report["covered_steps"]:
+        steps = ", ".join(map(str, report["covered_steps"]))
+        lines.append(f"  not made, presumably because a tool that was answered had made them: steps {steps}")
     return "\n".join(lines)
 
 

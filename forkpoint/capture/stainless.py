@@ -3,7 +3,6 @@
 Recording there covers the plain, typed, raw and streaming methods of both, for threads and asyncio.
 """
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import ModuleType
@@ -12,7 +11,6 @@ from typing import Any, Final
 from forkpoint.capture.model_calls import ModelCall, start_model_call
 from forkpoint.capture.patching import wrap
 from forkpoint.capture.streams import Assemble, RecordedAsyncIterator, RecordedIterator
-from forkpoint.gateway_run import GATEWAY, STEP_HEADER
 from forkpoint.recorder import recorder
 
 _PLACEHOLDERS: Final = frozenset({"Omit", "NotGiven"})
@@ -42,7 +40,6 @@ def patch(module: ModuleType, client: Client) -> None:
 
 def _sync_post(post: Callable[..., Any], client: Client) -> Callable[..., Any]:
     def record_post(self: Any, path: str, **options: Any) -> Any:
-        _name_step(self, options)
         api, call = _start(client, self, path, options)
         if api is None or call is None:
             return post(self, path, **options)
@@ -58,7 +55,6 @@ def _sync_post(post: Callable[..., Any], client: Client) -> Callable[..., Any]:
 
 def _async_post(post: Callable[..., Any], client: Client) -> Callable[..., Any]:
     async def record_post(self: Any, path: str, **options: Any) -> Any:
-        _name_step(self, options)
         api, call = _start(client, self, path, options)
         if api is None or call is None:
             return await post(self, path, **options)
@@ -70,16 +66,6 @@ def _async_post(post: Callable[..., Any], client: Client) -> Callable[..., Any]:
         return _record_result(result, call, api)
 
     return record_post
-
-
-def _name_step(self: Any, options: dict[str, Any]) -> None:
-    """Name the step that a call is made inside of, for the gateway: nobody else gets this header."""
-    with recorder.suppress_errors():
-        gateway = os.environ.get(GATEWAY)
-        if gateway and str(self.base_url).startswith(gateway) and (step := recorder.gateway_step()):
-            request_options = options.get("options") or {}
-            headers = {**(request_options.get("headers") or {}), STEP_HEADER: step}
-            options["options"] = {**request_options, "headers": headers}
 
 
 def _start(client: Client, self: Any, path: str, options: dict[str, Any]) -> tuple[Api | None, ModelCall | None]:

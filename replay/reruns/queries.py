@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from forkpoint.vocabulary import MCP_MESSAGES
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun, RerunCall, RerunToolCall
+from replay.reruns import recordings
 from replay.reruns.recordings import span_of
 from replay.reruns.schemas import RerunBudget, RerunDifference, RerunName, RerunTool, RerunView
 from traces.core.json_access import as_object, as_objects, as_text
@@ -42,6 +43,8 @@ def view(rerun: Rerun) -> RerunView:
     numbers = {call.sequence_no for call in calls}
     refusals = [as_text(call.detail["refusal"]) for call in calls if "refusal" in call.detail]
     difference = next((call.difference for call in calls if call.difference is not None), _tool_difference(rerun))
+    missing_steps = _without_samples(rerun, [no for no in _model_steps(rerun) if no not in numbers])
+    covered_steps = _covered_steps(rerun, missing_steps)
     return RerunView(
         id=rerun.id,
         run=rerun.source_run_id,
@@ -64,7 +67,8 @@ def view(rerun: Rerun) -> RerunView:
         fork=rerun.run_id,
         diff=rerun.diff_id,
         divergence=None if difference is None else RerunDifference.model_validate(difference),
-        unused_steps=_without_samples(rerun, [no for no in _model_steps(rerun) if no not in numbers]),
+        unused_steps=[no for no in missing_steps if no not in covered_steps],
+        covered_steps=covered_steps,
         names=[RerunName(kind=kind, old=old, new=new) for kind, old, new in rerun.names],
         tools=_tools(rerun),
         hosts=rerun.hosts,
@@ -96,6 +100,25 @@ def _model_steps(rerun: Rerun) -> list[int]:
         elif type == StepType.MODEL:
             numbers.append(no)
     return numbers
+
+
+def _covered_steps(rerun: Rerun, numbers: list[int]) -> list[int]:
+    """Return those calls that presumably were made by tools whose outcome was given: they were made meanwhile.
+
+    They are of a program or an HTTP client that does not name its step. Others are known to be of no tool.
+    """
+    recording = recordings.load(rerun.source_run_id) if numbers else None
+    if recording is None or not recording.has_headers:
+        return []
+    answers = _tool_calls(rerun).filter(decision__in=_ANSWERS).values("sequence_no")
+    spans = [span_of(step) for step in Step.objects.filter(run_id=rerun.source_run_id, sequence_no__in=answers)]
+    return [
+        call.no
+        for call in recording.calls.of_kind("").requests
+        if call.no in numbers
+        and not call.lane
+        and any(start <= call.start_s and call.end_s <= end for start, end in spans)
+    ]
 
 
 def _without_samples(rerun: Rerun, numbers: list[int]) -> list[int]:

@@ -12,12 +12,13 @@ from uuid import UUID
 import orjson
 from django.db.models import Q, QuerySet
 
-from forkpoint.vocabulary import MCP_FAILURE, MCP_MESSAGES, OUTPUT_FORM
+from forkpoint.vocabulary import LANE, MCP_FAILURE, MCP_MESSAGES, OUTPUT_FORM
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.playback import move_marks, rename_body
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest, may_be_equal
 from replay.reruns.core.renaming import Renaming
 from replay.store import mcp_servers
+from traces.core.canonical import digest
 from traces.core.json_access import as_list, as_object, as_objects, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus, StepType
@@ -144,10 +145,17 @@ def load(run_id: UUID) -> Recording:
                     ref=sent_digest if UNREADABLE_REQUEST in fields else input_ref,
                     sent_digest=sent_digest,
                     content_digest=as_text(raw_response.get("content")),
-                    answer=output_ref if status == StepStatus.OK else "",
+                    answer=output_ref if status == StepStatus.OK else _failure(raw_response),
+                    has_failed=status != StepStatus.OK,
+                    lane=as_text(raw_response.get(LANE)),
                 )
                 requests.append(request)
     return Recording(run_id=run_id, calls=RecordedCalls(requests), has_headers=has_headers)
+
+
+def _failure(raw_response: JSONObject) -> str:
+    """Return what tells the failure of a call from others."""
+    return digest([raw_response.get(name) for name in ("status", "text", "base64")])
 
 
 def load_response(run_id: UUID, no: int) -> RecordedResponse | None:
@@ -236,6 +244,7 @@ def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
                 strict=strict,
                 server=mcp_servers.server_of(attributes),
                 answer=step.output_ref or step.error,
+                lane=as_text(attributes.get(LANE)),
                 start_s=start_s,
                 end_s=end_s,
             )

@@ -104,7 +104,7 @@ class RerunView(Schema):
     `unpriced_calls`. `block` is why the budget did not allow a call.
     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
     the agent asked for; `refusal` is why the first of them got none. `unused_steps` are recorded calls that the agent
-    did not make.
+    did not make, and `covered_steps` those that tools presumably made, whose outcome was given instead.
     """
 
     id: UUID
@@ -130,6 +130,7 @@ class RerunView(Schema):
     diff: UUID | None
     divergence: RerunDifference | None
     unused_steps: list[int]
+    covered_steps: list[int]
     names: list[RerunName]
     tools: list[RerunTool]
     # Outside the gateway, that the agent asked for.

@@ -7147,7 +7147,7 @@ export interface components {
          *     `unpriced_calls`. `block` is why the budget did not allow a call.
          *     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
          *     the agent asked for; `refusal` is why the first of them got none. `unused_steps` are recorded calls that the agent
-         *     did not make.
+         *     did not make, and `covered_steps` those that tools presumably made, whose outcome was given instead.
          */
         RerunView: {
             /**
@@ -7201,6 +7201,8 @@ export interface components {
             divergence: components["schemas"]["RerunDifference"] | null;
             /** Unused Steps */
             unused_steps: number[];
+            /** Covered Steps */
+            covered_steps: number[];
             /** Names */
             names: components["schemas"]["RerunName"][];
             /** Tools */

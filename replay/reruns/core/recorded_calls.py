@@ -23,7 +23,7 @@ class RecordedRequest:
     `end_s`; both are zero if that is not known. `ref` names the stored request, and `sent_digest` its bytes as the
     agent sent them, `content_digest` what in them the answer depends on: the stored request lacks some of it. They are
     empty if that is not known. `server` is what is known of the MCP server of a tool. Equal answers have the same
-    `answer`, which is empty if there is none.
+    `answer`. `lane` is the thread or task that made the call; empty if that is not known.
     """
 
     no: int
@@ -36,6 +36,8 @@ class RecordedRequest:
     content_digest: str = ""
     server: Mapping[str, str] = field(default_factory=dict)
     answer: str = ""
+    has_failed: bool = False
+    lane: str = ""
 
     @cached_property
     def digest(self) -> str:
@@ -99,7 +101,7 @@ class RecordedCalls:
     def _rivals(self) -> Mapping[int, Sequence[int]]:
         """Equal calls of an agent that does one thing after another are told apart by their order.
 
-        With several calls open at once there are several threads or processes, and each may be the first one next time.
+        Of several threads, tasks or processes, each may be the first one next time.
         """
         rivals: dict[int, Sequence[int]] = {}
         equal_calls: dict[tuple[str, str, bytes], list[RecordedRequest]] = defaultdict(list)
@@ -108,27 +110,25 @@ class RecordedCalls:
             key = call.ref or call.digest, call.content_digest, canonical_bytes(call.strict)
             equal_calls[key].append(call)
         for calls in equal_calls.values():
-            answered_calls = [call for call in calls if call.answer]
-            if len({call.answer for call in answered_calls}) > 1 and self._are_parallel(answered_calls):
-                numbers = tuple(call.no for call in answered_calls)
+            if len({call.answer for call in calls}) > 1 and self._may_change_places(calls):
+                numbers = tuple(call.no for call in calls)
                 rivals |= dict.fromkeys(numbers, numbers)
         return rivals
 
-    def _are_parallel(self, calls: Sequence[RecordedRequest]) -> bool:
-        """Return whether any two calls of the recording were open at once while these were made."""
+    def _may_change_places(self, calls: Sequence[RecordedRequest]) -> bool:
+        """Return whether equal calls may come in another order, as far as the recording shows."""
+        lanes = {call.lane for call in calls}
+        if "" not in lanes:
+            return len(lanes) > 1
+        # All but one failed: as a rule they are the attempts of one call, one after another.
+        is_repeated = sum(not call.has_failed for call in calls) <= 1
         start_s, end_s = min(call.start_s for call in calls), max(call.end_s for call in calls)
-        return any(overlap_start < end_s and overlap_end > start_s for overlap_start, overlap_end in self._overlaps)
+        overlaps = _overlaps(calls) if is_repeated else self._overlaps
+        return any(overlap_start < end_s and overlap_end > start_s for overlap_start, overlap_end in overlaps)
 
     @cached_property
     def _overlaps(self) -> Sequence[tuple[float, float]]:
-        """When two calls were open at once."""
-        overlaps: list[tuple[float, float]] = []
-        last_end_s = 0.0
-        for call in sorted(self.requests, key=lambda request: request.start_s):
-            if call.start_s < last_end_s:
-                overlaps.append((call.start_s, min(call.end_s, last_end_s)))
-            last_end_s = max(last_end_s, call.end_s)
-        return overlaps
+        return _overlaps(self.requests)
 
     def answered_before(self, call: RecordedRequest) -> list[int]:
         """Return the calls that were open at the same time as this one and were answered before it."""
@@ -145,6 +145,17 @@ class RecordedCalls:
 def may_be_equal(old_digest: str, new_digest: str) -> bool:
     """Return whether two contents may be equal: one of their digests is not known, or they are the same."""
     return not old_digest or not new_digest or old_digest == new_digest
+
+
+def _overlaps(calls: Sequence[RecordedRequest]) -> list[tuple[float, float]]:
+    """Return when two calls were open at once."""
+    overlaps: list[tuple[float, float]] = []
+    last_end_s = 0.0
+    for call in sorted(calls, key=lambda request: request.start_s):
+        if call.start_s < last_end_s:
+            overlaps.append((call.start_s, min(call.end_s, last_end_s)))
+        last_end_s = max(last_end_s, call.end_s)
+    return overlaps
 
 
 def _texts(value: JSONValue | Sequence[JSONValue], visited_ids: set[int]) -> Iterator[str]:

@@ -18,8 +18,8 @@ CHANGED_CONTENTS: Final = "changed_steps"
 class ChangedContents:
     """The overridden steps inside of a call: the first that surely is, and those that may be.
 
-    A model call is surely inside of the call that its client named. Of one that is inside of nothing, only its time is
-    known, so any call that was open meanwhile may have made it.
+    A model call is surely inside of the call that its client named, if any. Of a client that names none, only the time
+    of a call is known, so any call that was open meanwhile may have made it.
     """
 
     first: int | None = None
@@ -42,7 +42,7 @@ def load(run_id: UUID, numbers: Collection[int]) -> Mapping[int, ChangedContents
             contents[outer] = ChangedContents(first=no)
             outer = parents.get(outer)
     models = recordings.load(run_id).calls.of_kind("").requests
-    loose_calls = [call for call in models if call.no in numbers and call.no not in parents]
+    loose_calls = [call for call in models if call.no in numbers and call.no not in parents and not call.lane]
     for no, possible in _in_time(recordings.load_tool_calls(run_id), loose_calls).items():
         contents[no] = replace(contents.get(no, NO_CONTENTS), possible=possible)
     return contents

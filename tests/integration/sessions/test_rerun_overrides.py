@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cockpit.gateway.raw_responses import raw_response
 from forkpoint.vocabulary import MCP_MESSAGES
 from replay.core.vocabulary import Engine
 from replay.models import Rerun
@@ -23,6 +24,7 @@ from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.models import Run
+from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.runs.services import record
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -171,6 +173,44 @@ def test_model_call_for_a_server_inside_an_answered_call_is_not_missed() -> None
     assert queries.view(rerun).unused_steps == [2, 3]
     assert ask(rerun, "A-1", "c1").decision == "exact"
     assert queries.view(rerun).unused_steps == [3]
+
+
+def test_call_that_a_tool_presumably_made_is_not_missed_when_the_tool_is_answered() -> None:
+    """Its client names no step. One that does, and names none here, made the call elsewhere."""
+
+    def at(*seconds: int) -> Any:
+        return {
+            name: datetime(2026, 1, 1, second=second, tzinfo=UTC) for name, second in zip(SPAN, seconds, strict=True)
+        }
+
+    def answer(lane: str) -> JSONObject:
+        return raw_response(api="", status=200, headers=(), body=b"", marks=(), is_cut=False, lane=lane)
+
+    tool = RecordedStep(
+        key="1", type=StepType.TOOL, name="get_order", input={"order_id": "A-1"}, output="x", **at(0, 9)
+    )
+    models = [
+        RecordedStep(
+            key=lane or "unknown",
+            type=StepType.MODEL,
+            name="m",
+            input={"messages": []},
+            output={},
+            attributes={RAW_RESPONSE: answer(lane)},
+            **at(2, 3),
+        )
+        for lane in ("", "7-1")
+    ]
+    desk = RecordedRun(external_id="loose", name="s", app="loose", format="test", steps=(tool, *models))
+    rerun = fork(Run.objects.get(id=record(desk).run_id))
+
+    def missing_steps() -> tuple[list[int], list[int]]:
+        view = queries.view(rerun)
+        return view.unused_steps, view.covered_steps
+
+    assert missing_steps() == ([2, 3], [])
+    assert ask(rerun, "A-1", "c1").decision == "exact"
+    assert missing_steps() == ([3], [2])
 
 
 def test_call_with_other_arguments_is_the_step_in_whose_place_it_is(run: Run) -> None:

@@ -48,7 +48,15 @@ def test_ids_are_found_as_words() -> None:
 def test_equal_calls_are_rivals_where_several_threads_made_them() -> None:
     def rivals(*calls: tuple[float, float, str]) -> list[list[int]]:
         requests = [
-            RecordedRequest(no=no, request={}, strict={}, start_s=start_s, end_s=end_s, answer=answer)
+            RecordedRequest(
+                no=no,
+                request={},
+                strict={},
+                start_s=start_s,
+                end_s=end_s,
+                answer=answer,
+                has_failed=answer.startswith("HTTP"),
+            )
             for no, (start_s, end_s, answer) in enumerate(calls, 1)
         ]
         recorded_calls = RecordedCalls(requests)
@@ -58,7 +66,10 @@ def test_equal_calls_are_rivals_where_several_threads_made_them() -> None:
     assert rivals((0, 2, "a"), (1, 3, "a")) == [[], []]
     # One after another: in their order, as those of an agent that polls or that repeats a call which failed.
     assert rivals((0, 1, "a"), (1, 2, "b")) == [[], []]
-    assert rivals((0, 2, ""), (1, 3, "b")) == [[], []]
+    assert rivals((0, 2, "HTTP 429"), (1, 3, "b")) == [[1, 2], [1, 2]]
+    assert rivals((0, 1, "HTTP 429"), (1, 2, "HTTP 500"), (2, 3, "b")) == [[], [], []]
+    # Two threads, one of which had to repeat its call.
+    assert rivals((0, 2, "a"), (1, 2, "HTTP 429"), (3, 4, "a")) == [[1, 2, 3]] * 3
 
 
 def test_equal_calls_are_rivals_though_only_other_calls_were_open_at_once() -> None:
@@ -69,3 +80,19 @@ def test_equal_calls_are_rivals_though_only_other_calls_were_open_at_once() -> N
     meanwhile, later = request(3, 1.5, 3.5, "other"), [request(3, 5, 7, "x"), request(4, 6, 8, "y")]
     assert RecordedCalls([*equal_calls, meanwhile]).rivals_of(equal_calls[0]) == (1, 2)
     assert RecordedCalls([*equal_calls, *later]).rivals_of(equal_calls[0]) == ()
+
+
+def test_equal_calls_of_one_thread_are_in_order_and_those_of_two_are_not() -> None:
+    """However they lie in time: threads take turns by chance."""
+
+    def rivals(*lanes: str) -> list[int]:
+        requests = [
+            RecordedRequest(no=no, request={}, strict={}, start_s=no, end_s=no + 0.5, answer=f"a{no}", lane=lane)
+            for no, lane in enumerate(lanes, 1)
+        ]
+        meanwhile = RecordedRequest(no=9, request={"t": "other"}, strict={}, start_s=1, end_s=3, lane="7-3")
+        return [*RecordedCalls([*requests, meanwhile]).rivals_of(requests[0])]
+
+    assert rivals("7-1", "7-1") == []
+    assert rivals("7-1", "7-2") == [1, 2]
+    assert rivals("7-1", "") == [1, 2]
