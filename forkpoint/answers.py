@@ -34,6 +34,11 @@ class Answer:
     # Reports that the agent gets less than the call returned.
     report_loss: Callable[[], None] = field(default=lambda: None, compare=False, repr=False)
 
+    @property
+    def has_questions(self) -> bool:
+        """Whether the outcome follows from what a client responded to an MCP server."""
+        return any("response" in message for message in self.messages)
+
     def result(self, function: Callable[..., Any] | None = None) -> Any:
         """Return what the call returned, or raise what it raised. `function` says by its annotation if that is text."""
         if self.error:

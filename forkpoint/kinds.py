@@ -115,10 +115,16 @@ class ToolStep(CallStep):
         self.decision: Decision = {}
         # The call changes nothing and reads nothing, so that a rerun makes it.
         self.is_pure = False
+        # Its answer comes with what an MCP server said, so that the client is asked again.
+        self.plays_messages = False
         self._original_input: Any = None
 
     def answer(self) -> Answer | None:
-        return None if self.is_pure else self.ask_session()
+        answer = None if self.is_pure else self.ask_session()
+        if answer is not None and answer.has_questions and not self.plays_messages:
+            # Whether the client would respond now as it did then is not known.
+            answer.report_loss()
+        return answer
 
     def deny(self, message: str = "") -> None:
         """Record that the call was not made because a hook or a person denied it."""

@@ -94,6 +94,7 @@ def _describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if is_inside("tool", name):
         return None
     step = recorder.tool(name, dict(arguments or {}))
+    step.plays_messages = True
     if title := _TITLES.get(args[0]):
         step.attributes[MCP_SERVER_TITLE] = title
     return step

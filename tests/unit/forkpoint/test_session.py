@@ -57,6 +57,23 @@ def rerun(answer: Answer | None, arguments: Any = None) -> tuple[Recorder, Sessi
     return recorder, session
 
 
+def test_answer_that_depends_on_a_client_is_a_loss_where_nobody_asks_the_client() -> None:
+    losses: list[str] = []
+    question = {"method": "elicitation/create", "params": {}, "response": {"result": {"action": "accept"}}}
+
+    def get_order(messages: list[Any], *, plays_messages: bool = False) -> Any:
+        recorder, _ = rerun(Answer("lost", messages=messages, report_loss=lambda: losses.append("reported")))
+        step = recorder.tool("get_order", {})
+        step.plays_messages = plays_messages
+        return step.answer()
+
+    get_order([{"method": "notifications/message", "params": {}}])
+    get_order([question], plays_messages=True)
+    assert losses == []
+    get_order([question])
+    assert losses == ["reported"]
+
+
 def never(*_: Any, **__: Any) -> NoReturn:
     raise AssertionError("this call is made")
 
