@@ -78,8 +78,12 @@ class RunningAgents:
         return sum(agent.end is None for agent in self)
 
     def add(self, agent: RunningAgent) -> None:
+        """Add an agent, and end an earlier one of its session: two would do everything twice."""
         with self._lock:
+            earlier_agent = self._agents.get(agent.session)
             self._agents[agent.session] = agent
+        if earlier_agent is not None and earlier_agent is not agent and earlier_agent.child is not None:
+            earlier_agent.child.end_now()
 
     def find(self, message: Mapping[str, Any]) -> RunningAgent | None:
         """Return the agent that a message is about."""

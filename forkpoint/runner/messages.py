@@ -47,7 +47,8 @@ class Start:
         rerun, variables = message.get("rerun"), message.get("variables", {})
         if surplus := sorted(set(message) - _FIELDS):
             raise Unacceptable(f"it sent {', '.join(surplus)}, and a runner accepts only input, session and variables")
-        if not isinstance(rerun, dict) or not isinstance(variables, dict) or set(rerun) - _RERUN_FIELDS:
+        is_known = isinstance(rerun, dict) and "input" in rerun and rerun.keys() <= _RERUN_FIELDS
+        if not isinstance(rerun, dict) or not is_known or not isinstance(variables, dict):
             raise Unacceptable("it sent a session that this runner does not know: is its version the same?")
         if names := sorted(set(variables) - set(env_allow)):
             raise Unacceptable(f"it sent the variable {names[0]}, which --env-allow does not name")

@@ -47,6 +47,7 @@ def test_input_session_and_allowed_variables_are_accepted() -> None:
         {"rerun": {**RERUN, "placeholder_key": "a\0b"}},
         {"rerun": {**RERUN, "opened_at": "now"}},
         {"rerun": None},
+        {"rerun": {name: value for name, value in RERUN.items() if name != "input"}},
         {"session": "../s"},
         {"attempt": "1"},
     ],
