@@ -1,38 +1,60 @@
-"""Lanes: a thread, or a task of asyncio that runs beside others. Calls of one lane come in the same order each time."""
+"""Lanes: a thread, or a task or greenlet that runs beside others. Calls of one come in the same order each time."""
 
 import itertools
 import os
 import sys
 import threading
+from contextlib import suppress
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-_numbers: Final = itertools.count(1)
+from forkpoint.entropy import random_bytes
+
+_counter: Final = itertools.count(1)
 _threads: Final = threading.local()
-_tasks: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()
+_branches: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()
+# Numbers of processes are not enough: containers count on their own.
+_processes: Final[dict[int, str]] = {}
 # The callback by which a thread waits for a task: it does nothing else meanwhile.
 _WAITING: Final = "run_until_complete"
 
 
 def current_lane() -> str:
     """Return the name of the lane that runs this code."""
-    return f"{os.getpid()}-{_task_number() or _thread_number()}"
-
-
-def _task_number() -> int:
-    """Return the number of the current task; 0 without one, and for the one that its thread waits for."""
-    asyncio = sys.modules.get("asyncio")
-    if asyncio is None or asyncio._get_running_loop() is None or (task := asyncio.current_task()) is None:
-        return 0
-    callbacks = getattr(task, "_callbacks", None) or ()
-    if any(_WAITING in getattr(callback, "__qualname__", "") for callback, *_ in callbacks):
-        return 0
-    return _tasks.setdefault(task, next(_numbers))
+    if (process := _processes.get(os.getpid())) is None:
+        process = _processes[os.getpid()] = random_bytes(4).hex()
+    branch = _asyncio_task() or _trio_task() or _greenlet()
+    return f"{process}-{_thread_number() if branch is None else _branches.setdefault(branch, next(_counter))}"
 
 
 def _thread_number() -> int:
     number: int | None = getattr(_threads, "number", None)
     if number is None:
         # Not the thread's own number: another thread gets that later.
-        number = _threads.number = next(_numbers)
+        number = _threads.number = next(_counter)
     return number
+
+
+def _asyncio_task() -> Any:
+    """Return the current task of asyncio; None without one, and for the one that its thread waits for."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is None or asyncio._get_running_loop() is None or (task := asyncio.current_task()) is None:
+        return None
+    callbacks = getattr(task, "_callbacks", None) or ()
+    is_awaited = any(_WAITING in getattr(callback, "__qualname__", "") for callback, *_ in callbacks)
+    return None if is_awaited else task
+
+
+def _trio_task() -> Any:
+    trio = sys.modules.get("trio")
+    # It raises outside of tasks.
+    with suppress(RuntimeError):
+        return None if trio is None else trio.lowlevel.current_task()
+    return None
+
+
+def _greenlet() -> Any:
+    """Return the current greenlet, as of gevent; None for the one in which its thread began."""
+    greenlet = sys.modules.get("greenlet")
+    current = None if greenlet is None else greenlet.getcurrent()
+    return current if current is not None and current.parent is not None else None
