@@ -12,6 +12,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from forkpoint.gateway_run import LANE_HEADER
 from tests.clients.model_server import ANSWER, ModelServer, model_server
 from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS, CLIENT_AGENTS, PLAIN_TOOLS
@@ -180,8 +181,10 @@ def test_keys_pass_on_and_are_not_stored(session: GatewaySession, gemini: Provid
     gemini.respond = gemini_text("Hello")
     keys = ["my-own-unusual-key-7281", "forkpoint-gateway"]
     for key in keys:
-        session.post("/gemini/models/gemini-9:streamGenerateContent", {"contents": []}, **{"x-goog-api-key": key})
-    session.steps(2)
+        headers = {"x-goog-api-key": key, LANE_HEADER: "7-1"}
+        session.post("/gemini/models/gemini-9:streamGenerateContent", {"contents": []}, **headers)
+    lanes = [step["attributes"]["http_response"]["lane"] for step in session.steps(2)]
+    assert (lanes, [LANE_HEADER in exchange.headers for exchange in gemini.requests[-2:]]) == (["7-1"] * 2, [False] * 2)
     assert [exchange.headers["x-goog-api-key"] for exchange in gemini.requests[-2:]] == [keys[0], SECRET]
     stored = b"".join(path.read_bytes() for path in session.server.home.rglob("*") if path.is_file())
     assert stored
