@@ -142,7 +142,7 @@ class _Resolver:
             used_numbers={no for no in self._used_numbers() if no is not None},
             renaming=self._renaming,
             reduce=partial(self._reduce, request),
-            is_meant=exchanges.values_of_new_answers(self._rerun),
+            is_meant=exchanges.values_of_fork(self._rerun),
         )
         # What the policy allowed to be stored needs no second look, and most calls of an unchanged agent are that.
         as_sent = request.input, self._strict_fields(request, has_headers=self._recording.has_headers)
@@ -215,8 +215,7 @@ class _Resolver:
         return last + 1 if call is None else call.no
 
     def _recorded_answer(self, request: AgentRequest, match: Match) -> _Answer:
-        response = self._response(self._rerun.source_run_id, match.call.no, request)
-        if response is None:
+        if (response := self._response(self._rerun.source_run_id, match.call.no, request)) is None:
             return _Answer(refusal=request.form_refusal(recordings.step_name(self._recording.run_id, match.call.no)))
         if match.is_exact:
             return _Answer(label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED, response=response)
@@ -283,6 +282,7 @@ class _Resolver:
             request=request,
             comparable=lambda has_headers: self._comparable(request, has_headers=has_headers),
             reduce=partial(self._reduce, request),
+            is_meant=exchanges.values_of_fork(self._rerun),
         )
         answer = model_calls.find(self._rerun, question, sources)
         if isinstance(answer, model_calls.PendingCall):

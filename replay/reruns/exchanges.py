@@ -16,7 +16,7 @@ from replay.execution import observers
 from replay.live.pricing import price
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns.core.recorded_calls import RecordedRequest
-from replay.reruns.core.renaming import nothing_is_meant
+from replay.reruns.core.renaming import is_among, named_values, nothing_is_meant
 from replay.reruns.core.volatile_tokens import CLOCK_KINDS, MEASURED_KINDS, Kind
 from replay.reruns.recordings import REQUEST_HEADERS, RecordedResponse, read_response, strict_fields
 from replay.reruns.schemas import RerunBudget
@@ -113,13 +113,18 @@ def _find_block(rerun: Rerun, provider: str, model: str) -> str:
     return ""
 
 
-def values_of_new_answers(rerun: Rerun) -> Callable[[Kind, str], bool]:
-    """Return a function that tells whether a model chose a time or a duration, in an answer that is not recorded.
+def values_of_fork(rerun: Rerun) -> Callable[[Kind, str], bool]:
+    """Return a function that tells whether a value is a part of the fork: an override contains it, or a model chose it.
 
-    The agent did not take it from its clock. Without a fork all answers are recorded.
+    A model chose a time or a duration in an answer that is not recorded: the agent did not take it from its clock.
     """
-    if rerun.profile_id is None:
+    profile = rerun.profile
+    if profile is None:
         return nothing_is_meant
+
+    @cache
+    def overridden_values() -> frozenset[tuple[str, str]]:
+        return frozenset(named_values(profile.profile))
 
     @cache
     def texts() -> Sequence[str]:
@@ -127,10 +132,11 @@ def values_of_new_answers(rerun: Rerun) -> Callable[[Kind, str], bool]:
         calls = rerun.calls.filter(is_new, attempt=rerun.attempt).exclude(exchange=None)
         return [Exchange(call).answer_text for call in calls]
 
-    def is_chosen(kind: Kind, value: str) -> bool:
-        return kind in CLOCK_KINDS | MEASURED_KINDS and any(value in text for text in texts())
+    def is_meant(kind: Kind, value: str) -> bool:
+        is_chosen = kind in CLOCK_KINDS | MEASURED_KINDS and any(value in text for text in texts())
+        return is_chosen or is_among(kind, value, overridden_values())
 
-    return is_chosen
+    return is_meant
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,15 @@ from traces.storage import artifacts
 
 def first_request(run: Run) -> AgentRequest:
     """Return the first model call of a run, as it was recorded."""
-    step = Step.objects.filter(run=run, type=StepType.MODEL).order_by("sequence_no")[0]
+    return _request(Step.objects.filter(run=run, type=StepType.MODEL).earliest("sequence_no"))
+
+
+def last_request(run: Run) -> AgentRequest:
+    """Return the last model call of a run, as it was recorded."""
+    return _request(Step.objects.filter(run=run, type=StepType.MODEL).latest("sequence_no"))
+
+
+def _request(step: Step) -> AgentRequest:
     input: JSONObject = artifacts.available([step.input_ref])[step.input_ref]  # type: ignore[assignment]  # an object
     fields = dict(input)
     body: JSONObject = {"model": step.model, **as_object(fields.pop("parameters", None)), **fields}

@@ -3,10 +3,11 @@
 It is one to one and holds for the rest of the run: a value that would need two names is a difference.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from replay.reruns.core.volatile_tokens import CLOCK_KINDS, MEASURED_KINDS, Kind, may_replace, tokens
+from traces.core.json_types import JSONValue
 
 _Value = tuple[str, str]
 
@@ -48,6 +49,18 @@ class Renaming:
             if new is not None:
                 yield at, end, new
             at = end
+
+
+def named_values(value: JSONValue | Sequence[JSONValue]) -> Iterator[_Value]:
+    """Yield the volatile values that a value contains, as `Renaming` knows them."""
+    if isinstance(value, str):
+        yield from ((_space(token.kind), token.text) for token in tokens(value) if token.kind)
+    elif isinstance(value, dict | Sequence):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from named_values(item)
+    elif value is not None:
+        # A number is a time if its field says so.
+        yield "time", str(value)
 
 
 def nothing_is_meant(kind: Kind, new: str) -> bool:
@@ -100,6 +113,11 @@ class Trial:
         trial_names: Mapping[_Value, str] = getattr(self.names, side)
         run_names: Mapping[_Value, str] = getattr(self.renaming, side)
         return trial_names.get((space, key)) or run_names.get((space, key), default)
+
+
+def is_among(kind: str, value: str, values: Container[_Value]) -> bool:
+    """Return whether a value is one of those that `named_values` found elsewhere."""
+    return (_space(kind), value) in values
 
 
 def _space(kind: str) -> str:

@@ -18,6 +18,7 @@ from replay.reruns import recordings
 from replay.reruns.core.matcher import Match, Matcher
 from replay.reruns.core.recorded_calls import RecordedCalls
 from replay.reruns.core.renaming import Renaming
+from replay.reruns.core.volatile_tokens import Kind
 from replay.reruns.exchanges import Exchange
 from replay.reruns.recordings import RecordedResponse, Recording
 from replay.reruns.requests.agent_requests import AgentRequest
@@ -51,12 +52,13 @@ class Question:
     """A call as recorded ones are compared with it.
 
     `comparable` returns its input and strict fields, for recordings with or without headers. `reduce` returns
-    a request without the fields that the app ignores.
+    a request without the fields that the app ignores. `is_meant` is that of `Matcher`.
     """
 
     request: AgentRequest
     comparable: Callable[[bool], tuple[JSONObject, JSONObject]]
     reduce: Callable[[JSONObject], JSONObject]
+    is_meant: Callable[[Kind, str], bool]
 
 
 def find(rerun: Rerun, question: Question, sources: SharedRecordings) -> SharedAnswer | PendingCall | None:
@@ -78,9 +80,9 @@ def _recorded_answer(run_id: UUID, question: Question, used_numbers: set[int]) -
     names = Renaming()
     api = question.request.tool_api
     calls = [call for call in recording.calls.of_kind(api).requests if call.no in numbers]
-    result = Matcher(calls=RecordedCalls(calls), renaming=names, reduce=question.reduce).match(
-        *question.comparable(recording.has_headers), question.request.content_digest
-    )
+    result = Matcher(
+        calls=RecordedCalls(calls), renaming=names, reduce=question.reduce, is_meant=question.is_meant
+    ).match(*question.comparable(recording.has_headers), question.request.content_digest)
     if not isinstance(result, Match) or result.has_other_content:
         return None
     if (response := _response(recording, result.call.no, question.request)) is None:
@@ -115,7 +117,9 @@ def _live_answer(calls: Sequence[RerunCall], question: Question) -> SharedAnswer
                 return PendingCall(call_id=call.id)
             continue
         exchange, names = Exchange(call), Renaming()
-        matcher = Matcher(calls=RecordedCalls([exchange.request]), renaming=names, reduce=question.reduce)
+        matcher = Matcher(
+            calls=RecordedCalls([exchange.request]), renaming=names, reduce=question.reduce, is_meant=question.is_meant
+        )
         result = matcher.match(*question.comparable(True), question.request.content_digest)
         if not isinstance(result, Match) or result.has_other_content:
             continue

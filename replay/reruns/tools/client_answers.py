@@ -102,7 +102,7 @@ def _compare(rerun: Rerun, question: ToolQuestion, source: _Source, renaming: Re
     matcher = Matcher(
         calls=RecordedCalls([RecordedRequest(no=source.no, request=recorded_answer, strict={})]),
         renaming=renaming,
-        is_meant=exchanges.values_of_new_answers(rerun),
+        is_meant=exchanges.values_of_fork(rerun),
     )
     return matcher.match(as_object(new_answer), {})
 

@@ -74,13 +74,13 @@ def make_matcher(
 ) -> Matcher:
     """Return the matcher of a tool's calls, without the arguments that the app's calibration ignores.
 
-    An id that the agent got from the recording, or a time from a new answer of a model, is meant as it is.
+    An id that the agent got from the recording, or a value of the fork, is meant as it is.
     """
-    is_chosen = exchanges.values_of_new_answers(rerun)
+    is_of_fork = exchanges.values_of_fork(rerun)
 
     def is_meant(kind: Kind, new: str) -> bool:
         is_known = kind in ID_KINDS and recordings.load(rerun.source_run_id).calls.contains(new)
-        return is_known or is_chosen(kind, new)
+        return is_known or is_of_fork(kind, new)
 
     ignoring = ignore_lists.to_rules(ignore_lists.active(rerun.source_run.app))
 

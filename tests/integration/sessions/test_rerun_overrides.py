@@ -17,7 +17,7 @@ from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.tools import calls, consents
 from replay.sessions import prepare
 from replay.sessions import services as sessions
-from tests.support.agent_requests import first_request
+from tests.support.agent_requests import first_request, last_request
 from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject
@@ -211,6 +211,25 @@ def test_call_that_a_tool_presumably_made_is_not_missed_when_the_tool_is_answere
     assert missing_steps() == ([2, 3], [])
     assert ask(rerun, "A-1", "c1").decision == "exact"
     assert missing_steps() == ([3], [2])
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("It leaves on 2026-11-01.", "It leaves on 2026-12-24."), ("for cus_8f3a2b91d04e", "for cus_77aa2b91d0ff")],
+)
+def test_value_that_an_override_sets_is_no_volatile_one(old: str, new: str) -> None:
+    """The agent has it from its tool, so that the next request differs from the recorded one in nothing else."""
+    turns = (ToolCall("get_order", {"order_id": "A-1"}, old), Reply("It is lost."))
+    run = Run.objects.get(id=record(order_desk([("Where is A-1?", turns)])).run_id)
+    rerun = fork(run, {"match": {"type": "tool"}, "tool": {"output": new}})
+    Rerun.objects.filter(id=rerun.id).update(is_live=True)
+    assert ask(rerun, "A-1", "c1").decision == "overridden"
+    second = last_request(run)
+    body = json.loads(json.dumps(second.body).replace(old, new))
+    assert body != second.body
+    assert answers.resolve(rerun.id, second.with_edits(body)).response is None
+    plain = services.start(str(run.id), tools_to_run=(), tools_with_hook=TOOLS_WITH_HOOK, caller="test")
+    assert answers.resolve(plain.id, second.with_edits(body)).response is not None
 
 
 def test_call_with_other_arguments_is_the_step_in_whose_place_it_is(run: Run) -> None:
