@@ -30,6 +30,7 @@ _NOTE_TIMEOUT_S: Final = 2.0
 _OPERATOR_S: Final = 3600.0
 _OUTAGE_S: Final = 120.0
 _POLL_S: Final = 0.5
+_BUSY: Final = 503
 _CALL_NUMBERS: Final = itertools.count()
 
 
@@ -171,8 +172,16 @@ class ReplaySession:
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         request = http.Request(address, data=body, headers=headers, method="POST")
-        with http.open_request(request, timeout_s=timeout_s) as response:
-            return json.loads(response.read())
+        end = time.monotonic() + timeout_s
+        while True:
+            try:
+                with http.open_request(request, timeout_s=timeout_s) as response:
+                    return json.loads(response.read())
+            except Exception as error:
+                # A server that is busy has done nothing, and asks for the request again.
+                if getattr(error, "code", 0) != _BUSY or time.monotonic() > end:
+                    raise
+            time.sleep(_POLL_S)
 
 
 def end_process(reason: str, code: int) -> NoReturn:

@@ -315,9 +315,11 @@ def test_call_waits_for_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     assert json.loads(Replies.bodies[0])["call"]
 
 
-def test_call_that_runs_has_been_reported_before() -> None:
-    """The process may die in it."""
-    Replies.replies, Replies.bodies = [{"decision": "run", "arguments": None}] * 2, []
+def test_call_that_runs_has_been_reported_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process may die in it. A server that is busy gets the report again."""
+    monkeypatch.setattr("forkpoint.session._POLL_S", 0.01)
+    run: dict[str, Any] = {"decision": "run", "arguments": None}
+    Replies.replies, Replies.bodies = [503, run, run], []
     with ThreadingHTTPServer(("127.0.0.1", 0), Replies) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         session = ReplaySession("r1", f"http://127.0.0.1:{server.server_port}", "")
@@ -328,7 +330,7 @@ def test_call_that_runs_has_been_reported_before() -> None:
         writer.flush()
         writer.close()
         server.shutdown()
-    assert len(reports) == 1
+    assert (len(Replies.bodies), len(reports) in {1, 2}) == (3, True)
 
 
 def test_last_question_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
