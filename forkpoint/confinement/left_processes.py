@@ -55,6 +55,9 @@ def _guard(mark: str) -> None:
 
 
 def _processes(mark: str) -> Iterator[int]:
+    if not mark:
+        # It would be the beginning of the mark of every agent on the machine.
+        return
     beginning = f"\0{MARK}={mark}".encode()
     for path in _PROC.glob("[0-9]*/environ"):
         # Of other users, or ended meanwhile.

@@ -7,6 +7,7 @@ import uuid
 
 import pytest
 
+from forkpoint.confinement import left_processes
 from forkpoint.confinement.left_processes import MARK, end_left_processes, start_guardian
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc shows environments")
@@ -33,3 +34,9 @@ def test_processes_of_one_start_are_ended() -> None:
         assert guardian is not None
         guardian.communicate()
         assert second.wait() == -9
+
+
+def test_no_mark_is_that_of_no_process() -> None:
+    with start(uuid.uuid4().hex) as process:
+        assert [*left_processes._processes("")] == []
+        process.kill()
