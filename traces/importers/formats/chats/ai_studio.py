@@ -45,7 +45,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 
 def _run(body: JSONObject, location: str, name: str) -> RecordedRun:
-    chunks = as_objects(as_object(body["chunkedPrompt"])["chunks"])
+    chunks = as_objects(as_object(body.get("chunkedPrompt")).get("chunks"))
     settings = as_object(body.get("runSettings"))
     instruction = as_object(body.get("systemInstruction"))
     setting = TranscriptSettings(

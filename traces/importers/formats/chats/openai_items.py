@@ -43,9 +43,9 @@ def normalize_items(value: JSONValue) -> list[JSONObject]:
         return normalize_messages(value)
     messages: list[JSONObject] = []
     model_items: list[JSONValue] = []
-    provider_calls = {as_object(item).get("call_id") for item in value if _is_run_by_provider(item)}
+    provider_calls = {as_text(as_object(item).get("call_id")) for item in value if _is_run_by_provider(item)}
     for item in value:
-        is_provider_result = _type(item) in _RESULTS and as_object(item).get("call_id") in provider_calls
+        is_provider_result = _type(item) in _RESULTS and as_text(as_object(item).get("call_id")) in provider_calls
         if is_model_output(item) or is_provider_result:
             model_items.append(item)
             continue

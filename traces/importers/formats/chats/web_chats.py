@@ -125,11 +125,11 @@ def _is_librechat(body: JSONObject) -> bool:
 
 def _librechat(body: JSONObject, location: str) -> _Conversation:
     options = as_object(body.get("options"))
-    nodes = {as_text(node.get("messageId")): node for node in _flatten(as_objects(body["messages"]))}
+    nodes = {as_text(node.get("messageId")): node for node in _flatten(as_objects(body.get("messages")))}
     model = as_text(options.get("model"))
     return _Conversation(
         app="librechat",
-        id=as_text(body["conversationId"]),
+        id=as_text(body.get("conversationId")),
         title=as_text(body.get("title")),
         # The export does not name the branch on the screen: it ends with the latest message.
         leaf=max(nodes, key=lambda key: as_text(nodes[key].get("createdAt")), default=""),

@@ -7,6 +7,7 @@ Rollouts of 2025 have bare items after a header line; those of the first version
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 
 from traces.core.canonical import digest
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, has_object
@@ -231,7 +232,7 @@ def _fail(steps: list[RecordedStep], failure: str) -> list[RecordedStep]:
 def _session_in_name(name: str) -> str:
     """Return the session id in a file name, for files without a session line."""
     match = _SESSION.search(name)
-    return match[0] if match else name
+    return match[0] if match else PurePosixPath(name).name
 
 
 def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, location: str) -> None:

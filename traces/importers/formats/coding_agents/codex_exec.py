@@ -35,7 +35,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     items = {
         as_text(item.get("id")) or location: (item, location)
         for event, location in events
-        if event.get("type") in _ITEM_EVENTS and (item := as_object(event.get("item")))
+        if as_text(event.get("type")) in _ITEM_EVENTS and (item := as_object(event.get("item")))
     }
     thread = next((as_text(event.get("thread_id")) for event, _ in events if event.get("thread_id")), "")
     errors = [error for event, _ in events if (error := _error(event))]
@@ -100,7 +100,10 @@ def _arguments(item: JSONObject) -> JSONValue:
 def _result(item: JSONObject, call_id: str) -> JSONObject:
     error, exit_code = item.get("error"), item.get("exit_code")
     is_failed = (
-        bool(error) or item.get("status") in _FAILURES or exit_code not in (None, 0) or item.get("type") == "error"
+        bool(error)
+        or as_text(item.get("status")) in _FAILURES
+        or exit_code not in (None, 0)
+        or item.get("type") == "error"
     )
     output = first_member(item, "aggregated_output", "result") or as_object(error).get("message") or error
     content = "" if output is None else result_text(output)

@@ -29,7 +29,9 @@ _DENIAL_STATES: Final = frozenset({"cancelled", "rejected"})
 def sniff(sample: Sample) -> float:
     """Return the confidence that Gemini CLI wrote the file."""
     objects = sample.objects
-    if any(_is_session(value) or _is_record(value) or _is_prompt(value) for value in objects):
+    documents = [value for value in sample.values if isinstance(value, dict)]
+    is_log = any(_is_session(value) or _is_record(value) for value in documents)
+    if is_log or any(_is_prompt(value) or _is_whole_session(value) for value in objects):
         return 1.0
     contents = [as_object(item) for value in objects for item in as_list(value.get("history"))] or objects
     messages = [content for content in contents if has_list(content, "parts")]
@@ -38,8 +40,13 @@ def sniff(sample: Sample) -> float:
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """Yield the session of the file, or the sessions of a prompt log."""
+    """Yield the session of the file, or the sessions of a list, of lines or of a prompt log."""
     values = [(record.value, record.location) for record in source.records()]
+    sessions = [item for item in source.entries() if _is_whole_session(item[0])]
+    if len(sessions) > 1 or (isinstance(values[0][0], list) and sessions):
+        for body, location in sessions:
+            yield _session(body, f"{location}/messages")
+        return
     if source.is_lines:
         yield _session(_session_from_lines([(as_object(value), location) for value, location in values]), "")
         return
@@ -63,6 +70,10 @@ def _is_session(body: JSONObject) -> bool:
     return "sessionId" in body and (
         "projectHash" in body or {"startTime", "messages"} <= body.keys() or _is_record(first_message)
     )
+
+
+def _is_whole_session(body: JSONObject) -> bool:
+    return _is_session(body) and bool(as_list(body.get("messages")))
 
 
 def _is_record(body: JSONObject) -> bool:

@@ -54,6 +54,9 @@ class _Row:
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per row."""
     for record in source.records():
+        if not is_output(record.value) and source.is_lines:
+            source.problems.append(BadFile("not a result of promptfoo", record.location))
+            continue
         for row in _rows(record.value, _Evaluation(), record.location):
             try:
                 yield _run(row)

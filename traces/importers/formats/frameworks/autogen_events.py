@@ -81,7 +81,7 @@ def add_events(thread: Sequence[JSONObject], contexts: Iterable[JSONObject]) -> 
         while own_events and not as_text(message.get("type")).endswith("Event"):
             event = own_events.popleft()
             if isinstance(event.get("content"), str):
-                has_thought = event.get("thought") and event["thought"] not in thoughts
+                has_thought = event.get("thought") and as_text(event["thought"]) not in thoughts
                 message = {**message, **({"thought": event["thought"]} if has_thought else {})}
                 break
             messages.append({**event, "type": _EVENTS[as_text(event["type"])]})

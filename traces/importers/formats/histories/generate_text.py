@@ -18,6 +18,7 @@ from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source
 from traces.importers.formats.chats.openai_items import normalize_openai_request
@@ -41,6 +42,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     for body, location in source.entries():
         if has_list(body, "steps"):
             yield _run(body, as_objects(body["steps"]), location)
+        elif not _is_step(body):
+            source.problems.append(BadFile("a step needs `content`, `finishReason`, `usage` and `response`", location))
         else:
             steps_by_call.setdefault(as_text(body.get("callId")), []).append(body)
     for steps in steps_by_call.values():
@@ -111,7 +114,7 @@ def _answers(steps: list[JSONObject], model: str, location: str) -> Iterator[Tra
         facts |= {"response_model": answered_by} if model and answered_by != model else {}
         answer: JSONObject = {
             "role": "assistant",
-            "content": [_block(part) for part in content if part.get("type") not in _RESULTS],
+            "content": [_block(part) for part in content if as_text(part.get("type")) not in _RESULTS],
             "model": model or answered_by,
             "finish_reason": first_member(as_object(step.get("finishReason")), "unified") or step.get("finishReason"),
             "usage": _usage(as_object(step.get("usage"))),
@@ -119,7 +122,7 @@ def _answers(steps: list[JSONObject], model: str, location: str) -> Iterator[Tra
         }
         yield TranscriptMessage(value={**answer, **facts}, location=place)
         for part in content:
-            if part.get("type") in _RESULTS:
+            if as_text(part.get("type")) in _RESULTS:
                 yield TranscriptMessage(value=_result(part), location=place)
 
 

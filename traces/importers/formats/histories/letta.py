@@ -86,7 +86,7 @@ def _history(messages: list[JSONObject], location: str) -> RecordedRun:
     facts = {
         kind: omit(item, "message_type") for item in messages if (kind := as_text(item.get("message_type"))) in _FACTS
     }
-    messages = [item for item in messages if item.get("message_type") not in _FACTS]
+    messages = [item for item in messages if as_text(item.get("message_type")) not in _FACTS]
     entries = [
         TranscriptMessage(value=value, location=f"{location}/{index}")
         for index, value in enumerate(_with_reasoning(messages))

@@ -28,7 +28,7 @@ def is_history(value: JSONValue) -> bool:
     """Return True if `value` is a history, a message, or a list of messages."""
     body = as_object(first_item(value))
     if has_list(body, "messages"):
-        return any(map(_is_message, as_list(body["messages"])[:3]))
+        return isinstance(value, dict) and any(map(_is_message, as_list(body["messages"])[:3]))
     return _is_message(body)
 
 
@@ -43,7 +43,9 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         body = as_object(value)
         messages = value if isinstance(value, list) else as_list(body.get("messages"))
         if not messages:
-            raise BadFile("a history of Semantic Kernel needs messages", record.location or "/messages")
+            problem = BadFile("a history of Semantic Kernel needs messages", record.location or "/messages")
+            source.problems.append(problem)
+            continue
         yield _run(body, messages, record.location)
     if single_messages:
         yield _run({}, single_messages, "")

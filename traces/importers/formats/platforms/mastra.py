@@ -71,7 +71,7 @@ def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
     for span, place in read_rows(value, location, holders=_HOLDERS, is_row=_is_span, refusal=_REFUSAL):
         parse_span(span["startedAt"], span.get("endedAt"), place)
         normalize_usage(_usage(as_object(parse_embedded(span.get("attributes")))), place)
-        if span["spanType"] not in _CHUNKS:
+        if as_text(span["spanType"]) not in _CHUNKS:
             yield span
 
 

@@ -104,7 +104,7 @@ def _read(value: JSONValue, location: str) -> Iterator[_Event]:
     """Yield events; raise `BadFile` for one that cannot become a step."""
     for row, place in read_rows(value, location, holders=_HOLDERS, is_row=_is_row, refusal=_REFUSAL):
         body = _nest(row) if _is_flat(row) else row
-        yield _Event(body=body, step=_step(body, place) if body["event"] in _TYPES else None, location=place)
+        yield _Event(body=body, step=_step(body, place) if as_text(body["event"]) in _TYPES else None, location=place)
 
 
 def _is_flat(body: JSONObject) -> bool:
@@ -155,7 +155,7 @@ def _run(id: str, events: list[_Event]) -> RecordedRun:
                 "distinct_id": first_member(bodies[0], "distinct_id"),
                 "session_id": _properties(bodies[0]).get("$ai_session_id"),
             },
-            judgements=[mark for body in bodies if body["event"] in _MARKS for mark in _marks(body)],
+            judgements=[mark for body in bodies if as_text(body["event"]) in _MARKS for mark in _marks(body)],
         ),
         match_calls(sort_causally(steps)),
         location=f"trace {id}",

@@ -42,6 +42,8 @@ class _Session:
 
 def is_event(value: JSONValue) -> bool:
     """Return True if `value` is an event that Claude Code, which has similar output, does not write."""
+    if isinstance(value, list):
+        return any(map(is_event, value))
     body = as_object(value)
     if "session_id" not in body:
         return False
@@ -58,7 +60,10 @@ def is_event(value: JSONValue) -> bool:
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per session of the output."""
     sessions: dict[str, _Session] = {}
-    for event, location in source.objects():
+    for event, location in source.entries():
+        if not event:
+            source.problems.append(BadFile("expected an event", location))
+            continue
         _add_event(sessions.setdefault(as_text(event.get("session_id")), _Session()), event, location)
     for id, session in sessions.items():
         _end_answer(session, "the end")
@@ -114,6 +119,10 @@ def _append(blocks: list[JSONValue], text: str) -> None:
 def _begin_answer(session: _Session, event: JSONObject, location: str) -> None:
     """Start the answer of another model call, with what the model thought before."""
     _end_answer(session, location)
+    _open_answer(session, event, location)
+
+
+def _open_answer(session: _Session, event: JSONObject, location: str) -> None:
     thought = "".join(session.thoughts)
     content: list[JSONValue] = [{"type": "thinking", "thinking": thought}] if thought else []
     session.thoughts = []
@@ -128,7 +137,7 @@ def _end_answer(session: _Session, location: str) -> None:
     """End the answer; pieces that no whole text followed are its text."""
     pieces, session.pieces = "".join(session.pieces), []
     if pieces or (session.thoughts and location == "the end"):
-        _begin_answer(session, {}, location)
+        _open_answer(session, {}, location)
         if pieces and session.answer is not None:
             _append(as_list(session.answer["content"]), pieces)
     session.answer = None
@@ -136,7 +145,7 @@ def _end_answer(session: _Session, location: str) -> None:
 
 def _add_call(session: _Session, event: JSONObject, location: str) -> None:
     id = as_text(event.get("model_call_id"))
-    if session.pieces:
+    if "".join(session.pieces):
         _end_answer(session, location)
         session.answer = as_object(session.entries[-1].value)
     if session.answer is None or session.thoughts or (id and session.call_id and id != session.call_id):

@@ -65,7 +65,7 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
 
 def _entries(body: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     results = _results(body)
-    for index, interaction in enumerate(as_objects(body["llm_interactions"])):
+    for index, interaction in enumerate(as_objects(body.get("llm_interactions"))):
         place = f"{location}/llm_interactions/{index}"
         for message in as_objects(interaction.get("input_messages")):
             if not has_object(message, "tool_result"):
@@ -81,12 +81,12 @@ def _results(body: JSONObject) -> dict[str, JSONObject]:
     """Return the results of calls by their ids."""
     inputs = [
         as_object(message.get("tool_result"))
-        for interaction in as_objects(body["llm_interactions"])
+        for interaction in as_objects(body.get("llm_interactions"))
         for message in as_objects(interaction.get("input_messages"))
     ]
     steps = [
         {**result, "ts": step.get("timestamp")}
-        for step in as_objects(body["agent_steps"])
+        for step in as_objects(body.get("agent_steps"))
         for result in as_objects(step.get("tool_results"))
     ]
     return {as_text(result["call_id"]): _result(result) for result in [*inputs, *steps] if result.get("call_id")}

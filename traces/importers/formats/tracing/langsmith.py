@@ -148,7 +148,7 @@ def _read_records(sources: Sequence[Source]) -> tuple[dict[str, dict[str, JSONOb
     traces: dict[str, dict[str, JSONObject]] = {}
     feedback: list[JSONObject] = []
     records = list(parse_records([_prepare_json(source) for source in sources], _validate_record))
-    homes = {as_text(record["id"]): trace for record in records if (trace := as_text(record.get("trace_id")))}
+    homes = {as_text(record.get("id")): trace for record in records if (trace := as_text(record.get("trace_id")))}
     # The end of a run states what it was in the end, also if its request overtakes that of the beginning.
     for record in sorted(records, key=_has_end):
         if langsmith_feedback.is_feedback(record):
