@@ -335,9 +335,16 @@ class SkippedFile(Schema):
     where: str = ""  # line, JSON pointer or byte offset inside the file
 
 
+class UnreadMember(Schema):
+    path: str  # the first file with it
+    member: str  # JSON pointer without the places in lists
+    values: int
+
+
 class ImportReport(Schema):
     runs: list[ImportedRun]
     skipped: list[SkippedFile]
+    unread: list[UnreadMember] = []  # values of the files that are in no run
 
 
 class BundleRequest(Schema):

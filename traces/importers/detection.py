@@ -4,11 +4,11 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, has_list
+from traces.core.json_access import as_list, as_object, as_text, has_list, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.importers.common.messages import is_conversation_item, is_message
-from traces.importers.files import sqlite_file
+from traces.importers.files import archive_members, sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import kind
@@ -64,10 +64,9 @@ def sniff_by_value(test: Callable[[JSONValue], bool], confidence: float = SURE) 
 
 
 def sniff_kurral(sample: Sample) -> float:
-    first = _first(sample)
-    if "kurral_id" in first:
+    if any("kurral_id" in as_object(value) for value in sample.values):
         return SURE
-    return LIKELY if has_list(first, "mcp_tool_calls") else 0.0
+    return LIKELY if any(has_list(value, "mcp_tool_calls") for value in sample.values) else 0.0
 
 
 def sniff_otlp(sample: Sample) -> float:
@@ -75,7 +74,9 @@ def sniff_otlp(sample: Sample) -> float:
         return 0.0
     if any(_is_otlp_value(value) or is_span_document(value) or is_log_document(value) for value in sample.values):
         return SURE
-    if any(isinstance(document, Record) for document in find_documents(sample.head)):
+    # An archive may contain the output of a console, uncompressed.
+    is_archive = archive_members.is_archive(sample.head)
+    if not is_archive and any(isinstance(document, Record) for document in find_documents(sample.head)):
         return SURE
     return LIKELY if sample.is_complete and find_request(sample.head) is not None else 0.0
 
@@ -136,7 +137,7 @@ def sniff_claude_code(sample: Sample) -> float:
         return SURE
     lines = [as_object(value) for value in sample.values]
     is_message_line = any(
-        as_text(line.get("type")) in {"user", "assistant"} and "sessionId" in line and "message" in line
+        as_text(line.get("type")) in {"user", "assistant"} and "sessionId" in line and has_object(line, "message")
         for line in lines
     )
     is_linked_line = any({"uuid", "parentUuid", "sessionId", "type"} <= line.keys() for line in lines)
@@ -144,10 +145,12 @@ def sniff_claude_code(sample: Sample) -> float:
 
 
 def sniff_atif(sample: Sample) -> float:
-    first = _first(sample)
-    if as_text(first.get("schema_version")).startswith("ATIF") or harbor_trials.is_trial(first):
+    documents = [as_object(value) for value in sample.values]
+    if any(
+        as_text(body.get("schema_version")).startswith("ATIF") or harbor_trials.is_trial(body) for body in documents
+    ):
         return SURE
-    return LIKELY if {"steps", "agent", "session_id"} <= first.keys() else 0.0
+    return LIKELY if any({"steps", "agent", "session_id"} <= body.keys() for body in documents) else 0.0
 
 
 def sniff_events(sample: Sample) -> float:
@@ -318,9 +321,3 @@ def _is_submission(body: JSONObject) -> bool:
 
 def _is_otlp_value(value: JSONValue) -> bool:
     return find_request_body(value[0] if isinstance(value, list) and value else value) is not None
-
-
-def _first(sample: Sample) -> JSONObject:
-    """Return the first object: the document, or the first of its list or lines."""
-    value = next(iter(sample.values), None)
-    return as_object(value[0]) if isinstance(value, list) and value else as_object(value)

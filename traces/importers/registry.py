@@ -10,6 +10,7 @@ from traces.importers.catalogue.tracing import TRACING
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
 from traces.importers.importer import Importer
+from traces.importers.shapes import Shape, other_shapes
 
 # Bundles are read by `traces.imports.portable_runs`, which needs the store.
 BUNDLE: Final = "bundle"
@@ -19,11 +20,31 @@ IMPORTERS: Final = (*TRACING, *FRAMEWORKS, *AGENTS, *CONVERSATIONS)
 
 def detect(sample: Sample) -> Importer:
     """Return the importer with the highest confidence. Raises `BadFile` if there is none."""
-    scores = [(importer.sniff(sample), importer) for importer in IMPORTERS]
-    confidence, best = max(scores, key=lambda pair: pair[0])
+    confidence, best = _best_match(sample)
     if confidence <= 0:
         raise detection.explain_rejection(sample)
     return best
+
+
+def detect_shape(sample: Sample) -> tuple[Importer, Shape | None]:
+    """Return the importer with the highest confidence, and the shape that it needs if not that of the file.
+
+    Raises `BadFile` if no importer accepts the file in any shape.
+    """
+    confidence, best = _best_match(sample)
+    best_shape = None
+    for shape in other_shapes(sample) if confidence <= detection.LIKELY else ():
+        shape_confidence, importer = _best_match(shape.sample(sample.name))
+        if shape_confidence > confidence:
+            confidence, best, best_shape = shape_confidence, importer, shape
+    if confidence <= 0:
+        raise detection.explain_rejection(sample)
+    return best, best_shape
+
+
+def _best_match(sample: Sample) -> tuple[float, Importer]:
+    """Return the highest confidence, and its importer."""
+    return max(((importer.sniff(sample), importer) for importer in IMPORTERS), key=lambda pair: pair[0])
 
 
 def is_accepted(sample: Sample, format: str | None) -> bool:

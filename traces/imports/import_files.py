@@ -20,16 +20,17 @@ from traces.importers.files.errors import BadFile
 from traces.imports import portable_runs
 from traces.models import Run
 from traces.reading import file_reader
-from traces.reading.progress import BundleRead, BytesRead, Event, NamedFile, PartSkipped, RunRead
+from traces.reading.progress import BundleRead, BytesRead, Event, MembersUnread, NamedFile, PartSkipped, RunRead
 from traces.redaction_policies.services import RedactionByApp
 from traces.runs import services
 from traces.runs.services import RecordResult
-from traces.schemas import ImportedRun, ImportReport, SkippedFile
+from traces.schemas import ImportedRun, ImportReport, SkippedFile, UnreadMember
 
 _BATCH_RUNS: Final = 200
 _BATCH_STEPS: Final = 2_000
 # Each recording is compared with all that it contradicts. An id that so many recordings share identifies none of them.
 _MOST_CONFLICTS: Final = 20
+_MOST_UNREAD_MEMBERS: Final = 100
 
 # Path, bytes of the file read so far, its size in bytes (0: unknown).
 Progress = Callable[[str, int, int], None]
@@ -58,6 +59,8 @@ class _Import:
     by: str
     runs: list[ImportedRun] = field(default_factory=list)
     skipped_files: list[SkippedFile] = field(default_factory=list)
+    # By member.
+    unread: dict[str, UnreadMember] = field(default_factory=dict)
     pending: list[_PendingRun] = field(default_factory=list)
     pending_runs: deque[RecordedRun] = field(default_factory=deque)
     pending_steps: int = 0
@@ -80,7 +83,7 @@ class _Import:
 
     @property
     def report(self) -> ImportReport:
-        return ImportReport(runs=self.runs, skipped=self.skipped_files)
+        return ImportReport(runs=self.runs, skipped=self.skipped_files, unread=list(self.unread.values()))
 
 
 def import_files(
@@ -106,6 +109,8 @@ def import_files(
                     _import_bundle(state, files[event.file])
                 case PartSkipped():
                     _add_skipped(state, event.path, event.reason, event.location)
+                case MembersUnread():
+                    _add_unread(state, event)
                 case BytesRead() if progress is not None:
                     progress(event.path, event.count, event.total)
     _store_batch(state)
@@ -222,3 +227,13 @@ def _add_skipped(state: _Import, path: str, reason: str, location: str) -> None:
     """Report a file that was not imported; the reason may quote it."""
     redactor = state.redactions[state.app or ""].redactor()
     state.skipped_files.append(SkippedFile(path=path, reason=redactor.text(reason), where=redactor.text(location)))
+
+
+def _add_unread(state: _Import, event: MembersUnread) -> None:
+    """Count values that are in no run, by their members; a name of a member may be data."""
+    redactor = state.redactions[state.app or ""].redactor()
+    for member, count in event.members:
+        if (earlier := state.unread.get(member)) is not None:
+            state.unread[member] = earlier.model_copy(update={"values": earlier.values + count})
+        elif len(state.unread) < _MOST_UNREAD_MEMBERS:
+            state.unread[member] = UnreadMember(path=event.path, member=redactor.text(member), values=count)

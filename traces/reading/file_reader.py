@@ -5,12 +5,14 @@ line, the valid lines are read and each invalid one is reported.
 """
 
 import io
+import logging
 import pickle
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import IO, Final
 
 from traces.bundles import archive
+from traces.core.recorded_run import RecordedRun
 from traces.errors import ProblemError
 from traces.importers import detection, registry
 from traces.importers.files import archive_members, file_opener
@@ -25,12 +27,16 @@ from traces.reading.progress import (
     BytesRead,
     Event,
     FilesFinished,
+    MembersUnread,
     NamedFile,
     PartSkipped,
     ReadingStarted,
     RunRead,
 )
 from traces.reading.spread_runs import SpreadFiles
+from traces.reading.unread_members import RunContents, UnreadMembers
+
+_logger: Final = logging.getLogger(__name__)
 
 # Storing a run takes time however small it is. So runs are limited per file, and per MiB of a large file. Recordings
 # of real work have more than 100 bytes per run unless they are compressed.
@@ -163,9 +169,34 @@ def _read_recording(
     if state.format is None and not sample.is_complete and not sample.values:
         sample = _whole_sample(file.name, head, stream)
     file_opener.check_weight(sample.head, total)
-    importer = registry.detect(sample) if state.format is None else registry.get_importer(state.format)
+    if state.format is not None:
+        yield from _read_by(registry.get_importer(state.format), state, number, file, sample, stream, total)
+        return
+    importer, shape = registry.detect_shape(sample)
+    if shape is None:
+        yield from _read_by(importer, state, number, file, sample, stream, total)
+        return
+    sample = Sample(name=file.name, head=shape.data, is_complete=True)
+    file = NamedFile(name=file.name, file=io.BytesIO(sample.head))
+    for event in _read_by(importer, state, number, file, sample, io.BytesIO(), total):
+        if isinstance(event, PartSkipped):
+            event = replace(event, location=shape.restore_location(event.location))
+        yield event
+
+
+def _read_by(
+    importer: Importer,
+    state: _Reading,
+    number: int,
+    file: NamedFile,
+    sample: Sample,
+    stream: IO[bytes],
+    total: int,
+) -> Iterator[Event]:
     if importer.by_line(sample):
-        yield from _read_lines(file, total, importer, file_opener.prepend(sample.head, stream))
+        yield from _read_lines(
+            file, total, importer, file_opener.prepend(sample.head, stream), is_chosen=state.format is not None
+        )
         return
     data = sample.head if sample.is_complete else file_opener.read_all(file_opener.prepend(sample.head, stream))
     file_opener.check_weight(data, total)
@@ -238,32 +269,58 @@ def _limit_runs(events: Iterator[Event], size: int) -> Iterator[Event]:
         yield event
 
 
-def _read_lines(file: NamedFile, size: int, importer: Importer, stream: io.BufferedReader) -> Iterator[Event]:
-    problems = Problems()
+def _read_lines(
+    file: NamedFile, size: int, importer: Importer, stream: io.BufferedReader, *, is_chosen: bool
+) -> Iterator[Event]:
+    """Read lines that are runs. Unless the user chose the format, a line of another form is a problem."""
+    problems, unread = Problems(), UnreadMembers()
     for line in file_opener.read_lines(stream):
-        source = Source(name=file.name, data=line.data)
+        sample = Sample(name=file.name, head=line.data, is_complete=True)
+        source = sample.source
         try:
             file_opener.check_weight(line.data, size)
-            for run in importer.runs([source]):
+            if not is_chosen and sample.values and importer.sniff(sample) <= 0:
+                raise BadFile(f"this is no record of the format of the other lines ({importer.title})", "")
+            contents = RunContents()
+            for run in _runs_of(importer, [source]):
+                contents.add(run)
                 yield RunRead(file.name, run)
                 yield BytesRead(file.name, file.file.tell(), size)
+            unread.add([source], contents)
         except ProblemError as problem:
             source.problems.append(BadFile(problem.detail, problem.where))
         count = len(problems)
         problems.extend(problem.prefix_location(line.location) for problem in source.problems)
         yield from (_skip(file.name, problem) for problem in problems[count:])
     yield from _report_overflow(file.name, problems)
+    yield MembersUnread(file.name, unread.listing())
+
+
+def _runs_of(importer: Importer, sources: list[Source]) -> Iterator[RecordedRun]:
+    """Yield the runs of an importer. An error in its code is reported like a bad file: others are still read."""
+    try:
+        yield from importer.runs(sources)
+    except (ProblemError, MemoryError):
+        raise
+    except Exception as error:
+        _logger.exception("The importer of %s failed", importer.title)
+        reason = f"an error of Forkpoint: the importer of {importer.title} failed with {type(error).__name__}: {error}"
+        raise BadFile(f"{reason}. Please report it", "byte 0") from error
 
 
 def _read_document(importer: Importer, source: Source, size: int) -> Iterator[Event]:
     """Build all runs of the file before the first is stored: nothing is stored of a bad file."""
-    runs = list(importer.runs([source]))
+    runs = list(_runs_of(importer, [source]))
     yield from _skip_parts(source)
     if not runs and not source.problems:
         raise BadFile(f"there is no run in this file ({importer.title})", "byte 0")
+    contents, unread = RunContents(), UnreadMembers()
     for run in runs:
+        contents.add(run)
         yield RunRead(source.name, run)
         yield BytesRead(source.name, size, size)
+    unread.add([source], contents)
+    yield MembersUnread(source.name, unread.listing())
 
 
 def _read_group(importer: Importer, sources: list[Source]) -> Iterator[Event]:
@@ -271,12 +328,16 @@ def _read_group(importer: Importer, sources: list[Source]) -> Iterator[Event]:
     # Problems at this point come from before any of them was read.
     is_rejected = all(source.problems for source in sources)
     runs = 0
+    contents, unread = RunContents(), UnreadMembers()
     names = ", ".join(source.name for source in sources[:3]) + (", …" if len(sources) > 3 else "")
     try:
-        for run in [] if is_rejected else importer.runs(sources):
+        for run in [] if is_rejected else _runs_of(importer, sources):
             runs += 1
+            contents.add(run)
             yield RunRead(names, run)
             yield BytesRead(names, 0, 0)
+        unread.add(sources, contents)
+        yield MembersUnread(names, unread.listing())
     except ProblemError as problem:
         yield _skip(names, problem)
     except MemoryError:

@@ -54,6 +54,14 @@ class PartSkipped:
 
 
 @dataclass(frozen=True, slots=True)
+class MembersUnread:
+    """Members of files whose values are in no run, with the number of these values."""
+
+    path: str
+    members: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class BytesRead:
     """Bytes of a file read so far, and its size in bytes (0: unknown)."""
 
@@ -62,6 +70,6 @@ class BytesRead:
     total: int
 
 
-Event = ReadingStarted | FilesFinished | RunRead | BundleRead | PartSkipped | BytesRead
+Event = ReadingStarted | FilesFinished | RunRead | BundleRead | PartSkipped | MembersUnread | BytesRead
 # Called with the size in bytes of the file or files that are read next.
 Allow = Callable[[int], None]

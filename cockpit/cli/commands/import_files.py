@@ -69,14 +69,15 @@ def run_id(api: Api, ref: str) -> str:
 def import_files(api: Api, files: list[Path], *, app: str | None = None, format: str | None = None) -> Report:
     """Send the files and return the import report."""
     if not files:
-        return {"runs": [], "skipped": []}
+        return {"runs": [], "skipped": [], "unread": []}
     files_by_name = _by_upload_name(files)
     with _progress(len(files)) as advance:
         report = _send(api, files_by_name, app, format, advance)
-    skipped_files = [
-        {**entry, "path": str(files_by_name.get(entry["path"], entry["path"]))} for entry in report["skipped"]
-    ]
-    return {"runs": [{name: entry[name] for name in _FIELDS} for entry in report["runs"]], "skipped": skipped_files}
+    with_paths = {
+        name: [{**entry, "path": str(files_by_name.get(entry["path"], entry["path"]))} for entry in report[name]]
+        for name in ("skipped", "unread")
+    }
+    return {"runs": [{name: entry[name] for name in _FIELDS} for entry in report["runs"]], **with_paths}
 
 
 def export(refs: list[str], target: Path, *, json: bool, url: str | None, token: str | None) -> None:
@@ -147,7 +148,7 @@ def _report(lines: Iterable[str], advance: "_Advance") -> Report:
         elif event["type"] == "problem":
             raise failure_from_problem(event, 0)
         else:
-            return {"runs": event["runs"], "skipped": event["skipped"]}
+            return {name: event[name] for name in ("runs", "skipped", "unread")}
     raise Failure("import interrupted; runs not listed above were not imported", exit=Exit.UNAVAILABLE)
 
 
@@ -223,6 +224,9 @@ def _show(report: Report) -> None:
     for entry in report["skipped"]:
         location = f" at {entry['where']}" if entry.get("where") else ""
         output.note(f"skipped {entry['path']}: {entry['reason']}{location}")
+    if report["unread"]:
+        members = ", ".join(f"{entry['member']} ({entry['values']})" for entry in report["unread"])
+        output.note(f"these members of the files, with their numbers of values, are in no run: {members}")
     console.print(_summary(report))
 
 

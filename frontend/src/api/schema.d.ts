@@ -5027,6 +5027,11 @@ export interface components {
             runs: components["schemas"]["ImportedRun"][];
             /** Skipped */
             skipped: components["schemas"]["SkippedFile"][];
+            /**
+             * Unread
+             * @default []
+             */
+            unread: components["schemas"]["UnreadMember"][];
         };
         /** ImportedRun */
         ImportedRun: {
@@ -9536,6 +9541,15 @@ export interface components {
             /** Consent */
             consent: ("review" | "runner") | null;
         };
+        /** UnreadMember */
+        UnreadMember: {
+            /** Path */
+            path: string;
+            /** Member */
+            member: string;
+            /** Values */
+            values: number;
+        };
         /**
          * UsageReport
          * @description Usage of models and tools over all runs. `apps` and `days` add up the model calls.
@@ -9974,6 +9988,7 @@ export type UnchangedRequest = components['schemas']['UnchangedRequest'];
 export type UnchangedView = components['schemas']['UnchangedView'];
 export type UnifiedPair = components['schemas']['UnifiedPair'];
 export type UninterceptedTool = components['schemas']['UninterceptedTool'];
+export type UnreadMember = components['schemas']['UnreadMember'];
 export type UsageReport = components['schemas']['UsageReport'];
 export type UsageSum = components['schemas']['UsageSum'];
 export type ValueChange = components['schemas']['ValueChange'];

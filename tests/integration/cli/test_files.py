@@ -1,5 +1,6 @@
 """Input and output of the command line: invalid arguments, malformed documents, files and folders."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,14 @@ def test_several_runs_are_exported_into_one_file(forkpoint: WarmShell, tmp_path:
     result = forkpoint("import", archive, "--json")
     # The file keeps the order of the arguments, and the store recognizes its own runs.
     assert ([run["id"] for run in result.json["runs"]], result.json["skipped"]) == (runs, [])
+
+
+def test_members_in_no_run_are_named(forkpoint: WarmShell, tmp_path: Path) -> None:
+    call = {"id": "c1", "function": {"name": "find", "arguments": "{}"}, "shelf": "shelf 7"}
+    messages = [{"role": "user", "content": "Dune?"}, {"role": "assistant", "content": "Yes.", "tool_calls": [call]}]
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps({"messages": messages}))
+    report = forkpoint("import", chat, "--json").json
+    assert report["unread"] == [{"path": str(chat), "member": "/messages/tool_calls/shelf", "values": 1}]
+    result = forkpoint("import", chat)
+    assert "are in no run: /messages/tool_calls/shelf (1)" in " ".join((result.out + result.err).split())

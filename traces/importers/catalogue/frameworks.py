@@ -40,6 +40,7 @@ FRAMEWORKS: Final = (
         title="Inspect logs",
         sniff=lambda sample: detection.SURE if inspect_log.is_inspect_file(sample) else 0.0,
         parse=inspect_log.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=langgraph.FORMAT,
@@ -100,6 +101,7 @@ FRAMEWORKS: Final = (
         title="tau-bench and tau2-bench results",
         sniff=detection.sniff_by_value(tau.is_result),
         parse=tau.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=agentbench.FORMAT,
@@ -210,18 +212,21 @@ FRAMEWORKS: Final = (
         title="n8n executions",
         sniff=detection.sniff_by_value(n8n.is_execution),
         parse=n8n.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=flowise.FORMAT,
         title="Flowise agentflows",
         sniff=detection.sniff_by_value(flowise.is_flow),
         parse=flowise.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=agno.FORMAT,
         title="Agno sessions",
         sniff=detection.sniff_by_value(agno.is_session),
         parse=agno.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=llamaindex_events.FORMAT,

@@ -155,6 +155,7 @@ TRACING: Final = (
         title="Galileo traces",
         sniff=detection.sniff_by_value(galileo.is_export),
         parse=galileo.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=newrelic.FORMAT,

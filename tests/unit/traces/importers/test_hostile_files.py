@@ -3,12 +3,10 @@
 import base64
 import gzip
 import io
-import json
 import random
 import sqlite3
 import zipfile
 from contextlib import suppress
-from copy import deepcopy
 from typing import Any
 
 import orjson
@@ -32,88 +30,8 @@ from traces.importers.importer import Importer
 from traces.reading import file_reader
 from traces.reading.progress import NamedFile, PartSkipped, RunRead
 
-ODD_VALUES: list[Any] = [
-    None,
-    True,
-    -1,
-    0,
-    2**63,
-    2**40,
-    -0.0,
-    1e308,
-    "",
-    "x",
-    "-5",
-    "NaN",
-    "\0",
-    "\ud7ff",
-    "1970-01-01",
-    "9999-12-31T23:59:59",
-    "0001-01-01T00:00:00+23:59",
-    [],
-    {},
-    [[]],
-    {"": {}},
-    [None],
-    ["x"],
-    {"role": "user"},
-    "{}",
-    "[",
-    "a" * 5000,
-    "2026-10-01T10:00:00Z",
-    {"content": {"type": []}},
-    {"type": ["tool_use"]},
-    [{"type": "tool_use"}],
-]
 seeds = st.integers(0, 2**32)
-fuzzing = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def odd(random_: random.Random) -> Any:
-    """Return a copy, since a list inserted twice could end up inside itself."""
-    return deepcopy(random_.choice(ODD_VALUES))
-
-
-def mutate(value: JSONValue, random_: random.Random, count: int) -> JSONValue:
-    """Return a copy of `value` with some parts replaced, removed, duplicated or moved."""
-    copy: JSONValue = json.loads(json.dumps(value))
-    for _ in range(count):
-        holder, key = random_.choice(list(places(copy)) or [(None, None)])
-        if isinstance(holder, dict) and isinstance(key, str):
-            mutate_object(holder, key, random_)
-        elif isinstance(holder, list) and isinstance(key, int) and key < len(holder):
-            match random_.randrange(4):
-                case 0:
-                    holder[key] = odd(random_)
-                case 1:
-                    del holder[key]
-                case 2:
-                    holder.append(deepcopy(holder[key]))
-                case _:
-                    random_.shuffle(holder)
-    return copy
-
-
-def mutate_object(holder: dict[str, JSONValue], key: str, random_: random.Random) -> None:
-    match random_.randrange(4):
-        case 0 | 1:
-            holder[key] = odd(random_)
-        case 2:
-            holder.pop(key, None)
-        case _:
-            second_key = random_.choice(list(holder))
-            holder[key], holder[second_key] = holder[second_key], holder[key]
-
-
-def places(value: JSONValue) -> Any:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield value, key
-            yield from places(item)
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield value, index
-            yield from places(item)
+fuzzing = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def count_runs(importer: Importer, data: bytes) -> int:
@@ -128,23 +46,6 @@ def count_runs(importer: Importer, data: bytes) -> int:
             assert step.parent is None or step.parent in keys
             assert not (step.started_at and step.ended_at) or step.ended_at >= step.started_at
     return count
-
-
-JSON_FILES = [
-    name for name in fixtures.FORMATS if not name.endswith((".body", ".csv", ".eval", ".txt", "western.kurral"))
-]
-
-
-@pytest.mark.parametrize("name", JSON_FILES)
-@fuzzing
-@given(seed=seeds)
-def test_mutated_values_give_runs_or_error(name: str, seed: int) -> None:
-    random_ = random.Random(seed)
-    values = [record.value for record in fixtures.source(name).records()]
-    mutations = [mutate(value, random_, random_.randrange(1, 5)) for value in values]
-    data = b"\n".join(orjson.dumps(value) for value in mutations)
-    with suppress(BadFile):
-        count_runs(registry.get_importer(fixtures.FORMATS[name]), data)
 
 
 @pytest.mark.parametrize("name", sorted(fixtures.FORMATS))

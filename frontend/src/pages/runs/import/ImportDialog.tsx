@@ -54,6 +54,19 @@ export default function ImportDialog({ imports }: { imports: Import }): ReactEle
           <ImportedRunRow key={run.id} run={run} onOpen={dismiss} />
         ))}
       </ul>
+      {state.unreadMembers.length > 0 && (
+        <details>
+          <summary>{pluralize(state.unreadMembers.length, "member")} of the files are in no run</summary>
+          {state.unreadMembers.map(({ member, values, path }) => (
+            <p key={member}>
+              <code>{member}</code>{" "}
+              <span className="muted">
+                {pluralize(values, "value")}, first in {path}
+              </span>
+            </p>
+          ))}
+        </details>
+      )}
       {state.runs.length > LISTED_LIMIT && (
         <p className="muted">The first {LISTED_LIMIT} are listed here. All are in the list of runs.</p>
       )}

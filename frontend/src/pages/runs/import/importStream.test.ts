@@ -36,10 +36,12 @@ test("follows progress until the report", () => {
   const half = read(idle, { type: "progress", path: "runs.jsonl", done: 450, total: 904 });
   expect(half.progress).toEqual({ path: "runs.jsonl", done: 450, total: 904 });
   const skippedFiles = [{ path: "x.bin", reason: "no known format", where: "byte 0" }];
-  expect(read(half, { type: "report", runs: [run], skipped: skippedFiles })).toMatchObject({
+  const unread = [{ path: "runs.jsonl", member: "/messages/note", values: 2 }];
+  expect(read(half, { type: "report", runs: [run], skipped: skippedFiles, unread })).toMatchObject({
     phase: "done",
     runs: [run],
     skippedFiles,
+    unreadMembers: unread,
   });
 });
 

@@ -1,5 +1,5 @@
 // The response of an import: one JSON document per line, the report last.
-import type { ImportedRun, ImportReport, Problem, SkippedFile } from "@/api/schema";
+import type { ImportedRun, ImportReport, Problem, SkippedFile, UnreadMember } from "@/api/schema";
 
 import { pluralize } from "@/ui/format/numbers";
 
@@ -11,10 +11,20 @@ export interface ImportState {
   progress: Omit<Extract<Line, { type: "progress" }>, "type"> | null;
   runs: ImportedRun[];
   skippedFiles: SkippedFile[];
+  /** Members of the files whose values are in no run. */
+  unreadMembers: UnreadMember[];
   /** Why the whole request failed; empty if it did not. */
   error: string;
 }
-export const idle: ImportState = { phase: "idle", files: 0, progress: null, runs: [], skippedFiles: [], error: "" };
+export const idle: ImportState = {
+  phase: "idle",
+  files: 0,
+  progress: null,
+  runs: [],
+  skippedFiles: [],
+  unreadMembers: [],
+  error: "",
+};
 
 type Line =
   // oxlint-disable-next-line project/loose -- the server's name
@@ -33,7 +43,7 @@ export function applyLine(state: ImportState, line: Line): ImportState {
     case "problem":
       return { ...state, phase: "failed", error: line.where ? `${line.detail} (${line.where})` : line.detail };
     case "report":
-      return { ...state, phase: "done", runs: line.runs, skippedFiles: line.skipped };
+      return { ...state, phase: "done", runs: line.runs, skippedFiles: line.skipped, unreadMembers: line.unread };
     default:
       return line satisfies never;
   }

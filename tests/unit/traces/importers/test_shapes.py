@@ -1,0 +1,68 @@
+"""Files in another shape than their format's own: places of problems, and what is no such file."""
+
+import io
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.importers import registry
+from traces.importers.files.source import Source
+from traces.importers.importer import Importer
+from traces.reading import file_reader
+from traces.reading.progress import Event, NamedFile, PartSkipped, RunRead
+
+EVENT = {"type": "user", "sessionId": "s", "uuid": "u1", "message": {"role": "user", "content": "Hello?"}}
+
+
+def read(data: bytes) -> list[Event]:
+    return list(file_reader.read_files([NamedFile(name="upload", file=io.BytesIO(data))]))
+
+
+def problems(data: bytes) -> list[tuple[str, str]]:
+    return [(event.reason, event.location) for event in read(data) if isinstance(event, PartSkipped)]
+
+
+def formats(data: bytes) -> list[str]:
+    return [event.run.format for event in read(data) if isinstance(event, RunRead)]
+
+
+def test_problems_of_a_list_of_lines_have_their_places_in_the_list() -> None:
+    thread: Any = fixtures.source("amp.json").value
+    rows = [thread, {**thread, "messages": [7]}]
+    data = orjson.dumps({"total": 2, "threads": rows})
+    assert formats(data) == ["amp"]
+    ((_, location),) = problems(data)
+    assert location.startswith("/threads/1")
+
+
+def test_list_goes_to_the_surest_format() -> None:
+    assert formats(orjson.dumps([EVENT])) == ["claude-code"]
+    assert formats(orjson.dumps([fixtures.source("amp.json").value])) == ["amp"]
+
+
+def test_envelope_with_several_lists_is_refused() -> None:
+    data = orjson.dumps({"old": [EVENT], "new": [EVENT]})
+    assert problems(data) == [("no known format has an object with the keys new, old", "/")]
+
+
+@pytest.mark.parametrize("name", ["browsergym.json", "mint.json", "promptfoo.json", "tau_bench.json", "trae.json"])
+def test_foreign_lines_are_reported_and_others_read(name: str) -> None:
+    example = orjson.dumps(fixtures.source(name).value)
+    data = b'{"level": "info", "msg": "start"}\n' + example + b"\n"
+    assert len(formats(data)) == len(fixtures.runs(name))
+    assert [location.split(",")[0].split("/")[0] for _, location in problems(data)] == ["line 1"]
+
+
+def test_error_of_an_importer_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def parse(source: Source) -> Any:
+        raise KeyError("chunks")
+
+    example = registry.get_importer("amp")
+    broken = Importer(name="amp", title="Amp threads", sniff=example.sniff, parse=parse)
+    monkeypatch.setattr(
+        registry, "IMPORTERS", tuple(broken if item is example else item for item in registry.IMPORTERS)
+    )
+    ((reason, _),) = problems((fixtures.FOLDER / "amp.json").read_bytes())
+    assert reason.startswith("an error of Forkpoint: the importer of Amp threads failed with KeyError: 'chunks'")

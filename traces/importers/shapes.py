@@ -1,0 +1,77 @@
+"""Other shapes of a file: a list as lines, lines as a list, and the list inside an object of an API or an export.
+
+Programs write the same records in several ways: the lines of a log as one list, a document inside a list, or rows in
+`{"data": […]}`. A format knows the ways of its own clients. Of a file that no format knows for sure, the other shapes
+are tried.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from traces.core.canonical import escape_pointer
+from traces.core.json_types import JSONValue
+from traces.importers.files.sample import Sample
+
+# Enough to detect a format.
+_FIRST: Final = 20
+_LINE: Final = re.compile(r"line ([0-9]+)(?:, )?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shape:
+    """Rows of a file, and whether they are lines; `location` is that of their list in the file."""
+
+    rows: list[JSONValue]
+    is_lines: bool
+    location: str
+
+    def sample(self, name: str) -> Sample:
+        """Return the first rows, to detect their format."""
+        return Sample(name=name, head=_write(self.rows[:_FIRST], is_lines=self.is_lines), is_complete=True)
+
+    @property
+    def data(self) -> bytes:
+        return _write(self.rows, is_lines=self.is_lines)
+
+    def restore_location(self, location: str) -> str:
+        """Return the place in the file of a place in this shape."""
+        if not self.is_lines:
+            return f"{self.location}{location}" if location.startswith("/") or not location else location
+        return _LINE.sub(lambda match: f"{self.location}/{int(match[1]) - 1}", location, count=1)
+
+
+def other_shapes(sample: Sample) -> Iterator[Shape]:
+    """Yield the other shapes of a file, of which the sample has the whole."""
+    if not sample.is_complete or sample.source.is_table:
+        return
+    if sample.is_lines:
+        rows = [record.value for record in sample.source.records()]
+        if len(rows) > 1 and not sample.source.problems:
+            yield Shape(rows=rows, is_lines=False, location="")
+        return
+    for value in sample.values:
+        yield from _shapes_of(value, "")
+
+
+def _shapes_of(value: JSONValue, location: str) -> Iterator[Shape]:
+    if isinstance(value, list) and _has_records(value):
+        if location:
+            yield Shape(rows=value, is_lines=False, location=location)
+        yield Shape(rows=value, is_lines=True, location=location)
+    if isinstance(value, dict):
+        lists = [name for name, item in value.items() if _has_records(item)]
+        # A document with several lists is no envelope of one.
+        if len(lists) == 1:
+            yield from _shapes_of(value[lists[0]], f"{location}/{escape_pointer(lists[0])}")
+
+
+def _has_records(value: JSONValue) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, dict | list) and item for item in value)
+
+
+def _write(rows: list[JSONValue], *, is_lines: bool) -> bytes:
+    return b"\n".join(map(orjson.dumps, rows)) if is_lines else orjson.dumps(rows)

@@ -1,0 +1,157 @@
+"""Members of a file whose values are in none of its runs, for the report of an import. Pure.
+
+A value counts as read if a run contains it, or all of its words: importers join texts, wrap results and parse
+arguments. What an importer translates is not compared: times, sums, durations, short values and single words, which
+are mostly kinds and states. Nor are ids that occur more than once, because they link records to each other.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
+from decimal import Decimal
+from typing import Final
+
+from traces.core.json_types import JSONValue
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.importers.files.errors import BadFile, Problems
+from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.source import Source
+from traces.payloads.conversation import Messages
+
+_SHORTEST: Final = 4
+_WORD: Final = re.compile(r"\w+")
+_LONGEST_KIND: Final = 60
+_KIND: Final = re.compile(r"[^\W\d]+(?:[.:/-][^\W\d]+)*")
+_TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]|$)|[0-9]+(?:\.[0-9]+)?$")
+_NAMES: Final = re.compile(r"(?:name|model|title|author|user)$", re.I)
+# The name of an attribute, where a list of these is written as objects.
+_ATTRIBUTE: Final = "key"
+_IDS: Final = re.compile(r"(?:id|ids|uuid|parent|children|hash|key)$", re.I)
+_DERIVED: Final = re.compile(r"total|duration|latency|elapsed|time|start|index|count|_ns$|_ms$|_at$", re.I)
+# Importers write these in one form.
+_SPAN_IDS: Final = re.compile(r"(?:span|trace)_?id$|dotted_order", re.I)
+# Of costs.
+_DECIMALS: Final = 8
+# Seconds to nanoseconds of the years 2001 to 2286.
+_EPOCHS: Final = tuple((10.0 ** (9 + exponent), 10.0 ** (10 + exponent)) for exponent in (0, 3, 6, 9))
+# Names of members that are ids, such as those of messages.
+_DATA_NAME: Final = re.compile(r"(?=.*[0-9])[\w.:/-]{8,}")
+
+
+class RunContents:
+    """The values of runs."""
+
+    def __init__(self) -> None:
+        self._texts: set[str] = set()
+        self._numbers: set[float] = set()
+        self._words: set[str] | None = None
+        # Requests of a conversation share its messages.
+        self._lengths: dict[int, int] = {}
+
+    def add(self, run: RecordedRun) -> None:
+        self._words = None
+        for field in fields(run):
+            self._add(getattr(run, field.name))
+        # Conversations of later runs may have the identities of these.
+        self._lengths.clear()
+
+    def contains(self, value: JSONValue) -> bool:
+        if not isinstance(value, str):
+            number = float(value)  # type: ignore[arg-type]
+            return round(number, _DECIMALS) in self._numbers or self._contains_words(str(value))
+        text = value.strip()
+        # Names of models have prefixes of their providers.
+        is_text = text in self._texts or text.rpartition("/")[2] in self._texts
+        return is_text or self._contains_words(text)
+
+    def _contains_words(self, text: str) -> bool:
+        if self._words is None:
+            self._words = {word for text in self._texts for word in _WORD.findall(text)}
+        return self._words.issuperset(_WORD.findall(text))
+
+    def _add(self, value: object) -> None:
+        match value:
+            case str():
+                self._texts.add(value.strip())
+            case bool() | None:
+                pass
+            case int() | float() | Decimal():
+                self._numbers.add(round(float(value), _DECIMALS))
+            case _:
+                for item in self._items(value):
+                    self._add(item)
+
+    def _items(self, value: object) -> Iterable[object]:
+        """Return the parts of a value; of a conversation, those that no earlier request had."""
+        match value:
+            case dict():
+                return [*value, *value.values()]
+            case Messages():
+                start = self._lengths.get(id(value.conversation), 0)
+                self._lengths[id(value.conversation)] = max(start, len(value))
+                return value[start:]
+            case list() | tuple():
+                return value
+            case RecordedJudgement() | RecordedStep():
+                return [getattr(value, field.name) for field in fields(value)]
+        return ()
+
+
+class UnreadMembers:
+    """The members of files that are in no run, with the number of their values."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def add(self, sources: Iterable[Source], contents: RunContents) -> None:
+        """Compare files with the runs that were read of them: JSON and tables without bad parts."""
+        values: list[tuple[str, JSONValue]] = []
+        ids: Counter[JSONValue] = Counter()
+        for source in (source for source in sources if not source.problems):
+            for path, name, value in _leaves_of(source, contents):
+                if _is_compared(name, value) and not contents.contains(value):
+                    values.append((path, value))
+                    ids[value] += bool(_IDS.search(name))
+        self._counts.update(path for path, value in values if ids[value] < 2)
+
+    def listing(self) -> tuple[tuple[str, int], ...]:
+        """Return the members, those with most values first."""
+        return tuple(self._counts.most_common())
+
+
+def _leaves_of(source: Source, contents: RunContents) -> Iterator[tuple[str, str, JSONValue]]:
+    # Of lines a copy, because reading them reports the bad ones.
+    records = replace(source, problems=Problems()).records() if source.has_rows else source.records()
+    try:
+        for record in records:
+            yield from _leaves(record.value, "", "", contents)
+    except BadFile:
+        return
+
+
+def _leaves(value: JSONValue, path: str, name: str, contents: RunContents) -> Iterator[tuple[str, str, JSONValue]]:
+    """Yield the texts and numbers in a value, with their paths without the places in lists, and their names."""
+    if isinstance(value, str) and value[:1] in {"{", "[", '"'} and not contents.contains(value):
+        value = parse_embedded(value)
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _leaves(item, f"{path}/{'*' if _DATA_NAME.fullmatch(key) else key}", key, contents)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _leaves(item, path, name, contents)
+    elif isinstance(value, str | int | float) and not isinstance(value, bool):
+        yield path, name, value
+
+
+def _is_compared(name: str, value: JSONValue) -> bool:
+    if isinstance(value, str):
+        text = value.strip()
+        if len(text) < _SHORTEST or _TIME.match(text):
+            return False
+        is_kind = len(text) <= _LONGEST_KIND and _KIND.fullmatch(text) is not None
+        is_id = name == _ATTRIBUTE or _SPAN_IDS.search(name) is not None
+        return not is_id and (not is_kind or _NAMES.search(name) is not None)
+    number = abs(float(value))  # type: ignore[arg-type]
+    is_long = number >= 1000 or (isinstance(value, float) and len(str(value).strip("0.")) >= _SHORTEST)
+    return is_long and not _DERIVED.search(name) and not any(low <= number < high for low, high in _EPOCHS)
