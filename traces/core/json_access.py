@@ -1,6 +1,7 @@
 """Accessors for JSON of unknown shape: a value of another type counts as absent. Pure."""
 
 import json
+from collections.abc import Container
 from typing import TypeGuard
 
 from traces.core.json_types import JSONObject, JSONValue
@@ -89,6 +90,11 @@ def first_member(source: JSONObject, *names: str) -> JSONValue:
 def omit(source: JSONObject, *names: str) -> JSONObject:
     """Return `source` without the members of these names."""
     return {name: item for name, item in source.items() if name not in names}
+
+
+def other_members(source: JSONObject, known: Container[str]) -> JSONObject:
+    """Return the members of `source` that are neither known nor empty."""
+    return {name: item for name, item in source.items() if name not in known and item not in (None, "", [], {})}
 
 
 def has_list(value: object, name: str) -> bool:

@@ -158,8 +158,11 @@ def _add_user_turn(state: _Progress, entry: TranscriptMessage, message: JSONObje
                 attributes=_extra_fields(entry.value),
             )
         )
+    # Without a turn, its first call has the fields of the message.
+    fields = _extra_fields(entry.value) if message["content"] is None else {}
     for call in calls:
-        _add_tool_call(state, as_object(call), time, is_user_call=True)
+        _add_tool_call(state, as_object(call), time, attributes={"requestor": "user", **fields})
+        fields = {}
 
 
 def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObject, time: datetime | None) -> None:
@@ -202,7 +205,7 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
         state.history.append(message)
     state.unread_context = []
     for call in as_list(message.get("tool_calls")):
-        _add_tool_call(state, as_object(call), time, is_user_call=False)
+        _add_tool_call(state, as_object(call), time)
     for action in (*entry.actions, *server_calls(message["content"])):
         _add_text_action(state, action, time)
 
@@ -253,7 +256,11 @@ def _add_text_action(state: _Progress, action: TextAction, time: datetime | None
     )
 
 
-def _add_tool_call(state: _Progress, raw_call: JSONObject, time: datetime | None, *, is_user_call: bool) -> None:
+def _add_tool_call(
+    state: _Progress, raw_call: JSONObject, time: datetime | None, *, attributes: JSONObject | None = None
+) -> None:
+    """Add the step of a call; only calls of users have attributes."""
+    is_user_call = attributes is not None
     call = normalize_tool_call(raw_call)
     name, call_id = as_text(call["name"]), as_text(call["id"])
     state.call_ids.add(call_id)
@@ -269,7 +276,7 @@ def _add_tool_call(state: _Progress, raw_call: JSONObject, time: datetime | None
             started_at=time,
             input=call["arguments"],
             status=StepStatus.PARTIAL,
-            attributes={"requestor": "user"} if is_user_call else {},
+            attributes=attributes or {},
         )
     )
 

@@ -243,6 +243,8 @@ def _model(reading: _Reading, event: JSONObject, key: str, times: Span, location
     usage = read_usage(output)
     error = as_text(event.get("error")) or as_text(output.get("error"))
     facts = {"role": event.get("role"), "cache": event.get("cache"), "working_time": event.get("working_time")}
+    answer_model = as_text(output.get("model"))
+    facts["response_model"] = answer_model if answer_model not in ("", model.rpartition("/")[2], model) else None
     retries = event.get("retries")
     return SpanFacts(
         key=key,

@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, has_object
+from traces.core.json_access import (
+    as_list,
+    as_object,
+    as_objects,
+    as_text,
+    first_member,
+    has_list,
+    has_object,
+    other_members,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
@@ -51,6 +60,11 @@ _TYPES: Final = {
     "AGENT": StepType.AGENT,
 }
 _IDS: Final = ("trace_id", "request_id")
+_SPAN_FIELDS: Final = frozenset(
+    {"name", "context", "span_id", "trace_id", "parent_id", "parent_span_id", "attributes", "status", "status_code"}
+    | {"status_message", "events", "start_time", "end_time", "start_time_ns", "end_time_ns", "start_time_unix_nano"}
+    | {"end_time_unix_nano", "span_type", "inputs", "outputs"}
+)
 _MAPPED_ATTRIBUTES: Final = frozenset(
     {
         "mlflow.spanType",
@@ -185,6 +199,7 @@ def _step(span: JSONObject, location: str) -> RecordedStep:
         input=attributes.get("mlflow.spanInputs"),
         output=attributes.get("mlflow.spanOutputs"),
         attributes={
+            **other_members(span, _SPAN_FIELDS),
             **{name: item for name, item in attributes.items() if name not in _MAPPED_ATTRIBUTES},
             **({"span_type": kind} if (kind := as_text(attributes.get("mlflow.spanType"))) not in _TYPES else {}),
             **({"events": events} if (events := as_list(span.get("events"))) else {}),

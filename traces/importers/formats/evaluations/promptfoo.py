@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_object
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_object, other_members
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -29,6 +29,11 @@ from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.source import Source
 
 FORMAT: Final = "promptfoo"
+_ROW_FIELDS: Final = frozenset(
+    {"id", "testCase", "testIdx", "promptIdx", "promptId", "prompt", "vars", "metadata", "latencyMs", "description"}
+    | {"provider", "response", "gradingResult", "namedScores", "score", "success", "error", "failureReason", "cost"}
+    | {"tokenUsage"}
+)
 _ROOT: Final = "test"
 # `failureReason` of a row without an answer from the provider.
 _PROVIDER_FAILURE: Final = 2
@@ -103,6 +108,8 @@ def _run(row: _Row) -> RecordedRun:
     body, test = row.body, as_object(row.body.get("testCase"))
     description = as_text(first_member(body, "description") or test.get("description"))
     metadata: JSONObject = {
+        **other_members(body, _ROW_FIELDS),
+        "provider_id": as_object(body.get("provider")).get("id"),
         "evaluation": row.evaluation.id,
         "test": body.get("testIdx"),
         "prompt": body.get("promptIdx"),

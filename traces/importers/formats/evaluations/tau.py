@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, omit, other_members
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -21,7 +21,12 @@ from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source
 
 FORMAT: Final = "tau-bench"
-_METADATA: Final = ("seed", "duration", "agent_cost", "user_cost", "reward_info", "mode")
+# Members of a trial that have fields in a run, and those that are read as its steps.
+_TRIAL_FIELDS: Final = frozenset(
+    {"task_id", "trial", "traj", "messages", "info", "id", "start_time", "end_time", "tasks", "simulations"}
+    | {"reward", "termination_reason"}
+)
+_EVALUATION_FIELDS: Final = frozenset({"agent_info", "environment_info", "user_info"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +83,7 @@ def _trial(body: JSONObject, location: str) -> _Trial:
         body=body,
         messages=require_list(body.get("traj"), f"{location}/traj"),
         setting=TranscriptSettings(),
-        metadata={"info": body.get("info")},
+        metadata={**other_members(body, _TRIAL_FIELDS), "info": body.get("info")},
         domain="",
         identity=f"{task}/{trial}-{content_id(body, location)}",
         location=location,
@@ -101,7 +106,8 @@ def _simulation(value: JSONValue, info: JSONObject, tasks: dict[str, JSONValue],
             provider=normalize_provider(model.split("/", 1)[0] if "/" in model else "", model),
             parameters=normalize_parameters(as_object(agent.get("llm_args"))),
         ),
-        metadata={name: body[name] for name in _METADATA if body.get(name) is not None}
+        metadata=other_members(body, _TRIAL_FIELDS)
+        | {"evaluation": other_members(info, _EVALUATION_FIELDS), "agent": omit(agent, "llm", "llm_args")}
         | {"task": tasks.get(task), "policy": first_member(environment, "policy"), "user": info.get("user_info")},
         domain=as_text(environment.get("domain_name")),
         identity=as_text(body.get("id")) or f"{task}/{as_text(body.get('trial'))}-{content_id(body, location)}",

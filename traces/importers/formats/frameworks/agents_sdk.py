@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, other_members
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -41,6 +41,10 @@ from traces.importers.formats.chats.openai_items import (
 FORMAT: Final = "openai-agents"
 _HOLDERS: Final = ("spans", "data")
 _DATA_FIELDS: Final = frozenset({"type", "name", "input", "output", "model", "model_config", "usage", "response"})
+
+_SPAN_FIELDS: Final = frozenset(
+    {"object", "id", "trace_id", "parent_id", "started_at", "ended_at", "span_data", "error"}
+)
 
 
 @dataclass(kw_only=True)
@@ -149,7 +153,11 @@ def _step(span: JSONObject, location: str) -> RecordedStep:
                 "failed": bool(error),
                 "error": (as_text(as_object(error).get("message")) or result_text(error)) if error else "",
                 "is_open": bool(span.get("started_at")) and not span.get("ended_at"),
-                "attributes": {**attributes, **({"error_data": details} if details else {})},
+                "attributes": {
+                    **other_members(span, _SPAN_FIELDS),
+                    **attributes,
+                    **({"error_data": details} if details else {}),
+                },
             }
         )
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_object, as_objects, as_text, first_member, has_list, has_object
+from traces.core.json_access import as_object, as_objects, as_text, first_member, has_list, has_object, other_members
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -40,6 +40,8 @@ _PARAMETERS: Final = {
     "maximumLength": "max_tokens",
     "stopSequences": "stop",
 }
+# Members of an invocation that are the name and the arguments of its step.
+_ARGUMENTS: Final = frozenset({"function", "verb", "apiPath", "parameters", "requestBody", "code", "files"})
 # Inputs of what an agent invokes, by the name of their outputs.
 _INVOCATIONS: Final = {
     "actionGroupInvocationOutput": "actionGroupInvocationInput",
@@ -168,7 +170,7 @@ def _read_part(session: _Session, part: JSONObject, key: str) -> None:
     if has_object(body, "invocationInput"):
         _open_invocation(session, as_object(body["invocationInput"]), agent, key, time)
     if has_object(body, "observation"):
-        _observe(session, as_object(body["observation"]), agent, time)
+        _observe(session, as_object(body["observation"]), agent, key, time)
 
 
 def _add(
@@ -252,6 +254,8 @@ def _open_invocation(session: _Session, body: JSONObject, agent: str, key: str, 
             continue
         type, name, arguments = _describe(kind, details)
         index = _add(session, agent, type, name, key, time, input=arguments)
+        facts = other_members(details, _ARGUMENTS) if type is StepType.TOOL else {}
+        session.steps[index] = replace(session.steps[index], attributes=facts)
         session.open.setdefault((agent, kind), []).append(index)
         if type is StepType.AGENT:
             session.collaborators[name] = session.steps[index].key
@@ -279,17 +283,19 @@ def _describe(kind: str, details: JSONObject) -> tuple[StepType, str, JSONValue]
     return StepType.TOOL, name, {as_text(item.get("name")): item.get("value") for item in parameters}
 
 
-def _observe(session: _Session, body: JSONObject, agent: str, time: JSONValue) -> None:
+def _observe(session: _Session, body: JSONObject, agent: str, key: str, time: JSONValue) -> None:
     if has_object(body, "finalResponse") and not agent:
         session.answer = as_text(as_object(body["finalResponse"]).get("text"))
     if has_object(body, "repromptResponse") and session.steps:
         last = session.steps[-1]
         session.steps[-1] = replace(last, attributes={**last.attributes, "reprompt": body["repromptResponse"]})
     for name, kind in _INVOCATIONS.items():
-        waiting = session.open.get((agent, kind))
-        if not has_object(body, name) or not waiting:
+        if not has_object(body, name):
             continue
-        index, result = waiting.pop(0), as_object(body[name])
+        # What was invoked may be missing in an export.
+        waiting = session.open.get((agent, kind))
+        index = waiting.pop(0) if waiting else _add(session, agent, StepType.TOOL, "", key, time)
+        result = as_object(body[name])
         step = session.steps[index]
         times = _times(as_object(result.get("metadata")), step, time)
         error = as_text(result.get("executionError")) or ("timeout" if result.get("executionTimeout") is True else "")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, omit, other_members
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
@@ -40,6 +40,11 @@ _COUNTS: Final = {
     "prompt_cache_creation_tokens": "cache_creation_tokens",
 }
 _MAPPED_METRICS: Final = frozenset({*_COUNTS, "start", "end", "tokens", "estimated_cost"})
+_FIELDS: Final = frozenset(
+    {"id", "span_id", "root_span_id", "span_parents", "span_attributes", "input", "output", "error", "expected"}
+    | {"metadata", "metrics", "scores", "tags", "created", "is_root", "_xact_id"}
+    | {"project_id", "experiment_id", "dataset_id", "log_id", "origin", "comments"}
+)
 _CONTEXT: Final = ("project_id", "experiment_id", "dataset_id", "log_id", "origin", "metadata", "expected", "comments")
 
 
@@ -125,6 +130,8 @@ def _step(row: JSONObject, location: str, *, is_outer: bool = False) -> Recorded
         input=row.get("input"),
         output=row.get("output"),
         attributes={
+            **other_members(row, _FIELDS),
+            "span_attributes": omit(as_object(row.get("span_attributes")), "name", "type"),
             "metadata": {name: item for name, item in metadata.items() if kind != "llm" or name not in SETTINGS},
             "metrics": {name: item for name, item in metrics.items() if name not in _MAPPED_METRICS},
             "expected": row.get("expected"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, first_member, has_list, has_object, member
+from traces.core.json_access import as_object, as_text, first_member, has_list, has_object, member, other_members
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
@@ -20,13 +20,10 @@ FORMAT: Final = "helicone"
 _HOLDERS: Final = ("data",)
 _PROPERTIES: Final = ("request_properties", "properties")
 _SESSION: Final = "Helicone-Session-Id"
-_ATTRIBUTES: Final = (
-    "response_id",
-    "response_status",
-    "request_path",
-    "target_url",
-    "time_to_first_token",
-    "prompt_id",
+_FIELDS: Final = frozenset(
+    {"request_id", "request_body", "response_body", "request_created_at", "response_created_at", "response_model"}
+    | {"model", "request_model", "provider", "prompt_tokens", "completion_tokens", "total_tokens", "cost", "costUSD"}
+    | {"cost_usd", "scores", "request_feedback", "feedback_rating", "request_user_id", "user_id", *_PROPERTIES}
 )
 
 
@@ -98,7 +95,7 @@ def _step(row: JSONObject, location: str) -> RecordedStep:
         input=row.get("request_body"),
         output=None if is_failed else row.get("response_body"),
         attributes={
-            **{name: item for name in _ATTRIBUTES if (item := row.get(name)) not in (None, "")},
+            **other_members(row, _FIELDS),
             **({"properties": properties} if (properties := _properties(row)) else {}),
         },
     )

@@ -4,7 +4,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, is_number, member
+from traces.core.json_access import (
+    as_list,
+    as_object,
+    as_objects,
+    as_text,
+    first_member,
+    has_list,
+    is_number,
+    member,
+    other_members,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
@@ -46,7 +56,10 @@ _OPERATION: Final = re.compile(r"^weave:///[^/]+/[^/]+/op/(.+?)(?::[^:/]+)?$")
 _TOKEN_KINDS: Final = ("prompt", "completion")
 # What Weave adds to the arguments of a method or a client.
 _NOT_ARGUMENTS: Final = frozenset({"self"})
-_ATTRIBUTES: Final = ("attributes", "display_name", "wb_run_id", "wb_user_id", "thread_id", "turn_id", "weave_task_id")
+_FIELDS: Final = frozenset(
+    {"id", "trace_id", "parent_id", "project_id", "started_at", "ended_at", "inputs", "output", "exception", "summary"}
+    | {_EVALUATION}
+)
 
 
 def is_export(value: JSONValue) -> bool:
@@ -167,7 +180,7 @@ def _step(
         input=inputs,
         output=call.get("output"),
         tool_name=short_name,
-        attributes={key: item for key in _ATTRIBUTES if (item := call.get(key)) not in (None, "", [], {})},
+        attributes=other_members(call, _FIELDS),
     )
     if facts.type is StepType.MODEL:
         usage = as_object(next(iter(_usage(call).values()), None))

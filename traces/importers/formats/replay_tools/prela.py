@@ -209,6 +209,9 @@ def _model(
     tools = normalize_tools(request.get("tools") or [])
     full = [*[{**event_record, "role": "system"} for event_record in system], *messages]
     answer = normalize_answer(first_member(response, "text"), as_text(response.get("finish_reason")))
+    answer_model = as_text(response.get("model"))
+    if answer_model not in ("", model):
+        facts = replace(facts, attributes={**facts.attributes, "response_model": answer_model})
     return build_step(
         replace(
             facts,

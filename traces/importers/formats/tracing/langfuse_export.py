@@ -15,6 +15,7 @@ from traces.core.json_walk import first_item
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.source import Record
+from traces.importers.formats.tracing.langfuse_observations import total_cost
 
 _OBSERVATION_TYPES: Final = frozenset(
     {"SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"}
@@ -121,10 +122,10 @@ def _observation(observation: JSONObject, location: str) -> Iterator[Record]:
     type = as_text(observation.get("type")) or "SPAN"
     body = {**_recorded_fields(observation), "type": type, "usageDetails": _usage(observation)}
     model = first_member(observation, "model", "providedModelName")
-    cost = first_member(as_object(observation.get("costDetails")), "total")
-    if cost is None:
+    costs = as_object(observation.get("costDetails"))
+    if (cost := total_cost(costs)) is None:
         cost = first_member(observation, "calculatedTotalCost", "totalCost")
-    optional: JSONObject = {"model": model, "costDetails": {"total": cost} if cost is not None else None}
+    optional: JSONObject = {"model": model, "costDetails": {**costs, "total": cost} if cost is not None else None}
     body.pop("usage", None)
     yield _event("observation-create", {**body, **{key: value for key, value in optional.items() if value}}, location)
     owner: JSONObject = {"traceId": trace_id, "observationId": observation.get("id")}

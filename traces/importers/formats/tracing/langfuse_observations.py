@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
-from traces.core.json_types import JSONObject
+from traces.core.json_access import as_list, as_object, as_text, first_member, is_number
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.messages import normalize_messages, result_text
@@ -59,7 +59,7 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
     own_metadata, kind = forkpoint_metadata(body), _type(body, tool_names)
     usage = {**as_object(body.get("usage")), **as_object(body.get("usageDetails"))}
     tokens = normalize_usage(usage, f"{location}/body/usage")
-    cost = first_member(as_object(body.get("costDetails")), "total")
+    costs = as_object(body.get("costDetails"))
     level, model = as_text(body.get("level")), as_text(body.get("model"))
     facts = SpanFacts(
         key=as_text(body.get("id")),
@@ -87,12 +87,21 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
                 if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
             },
             **usage_details(usage),
+            # Parts of the cost, such as those of tokens in and out.
+            **({"cost_details": costs} if len(costs) > 1 else {}),
             **_remark(body),
         },
     )
     step = build_step(facts)
     step = _restore_exported(step, body, own_metadata) if own_metadata else step
+    cost = total_cost(costs)
     return replace(step, cost_usd=parse_cost(cost)) if cost is not None else step
+
+
+def total_cost(details: JSONObject) -> JSONValue:
+    """Return the total of cost details, else the sum of its parts, as Langfuse does; null without any."""
+    parts = [cost for cost in details.values() if is_number(cost)]
+    return details["total"] if details.get("total") is not None else sum(parts) if parts else None
 
 
 def _remark(body: JSONObject) -> JSONObject:

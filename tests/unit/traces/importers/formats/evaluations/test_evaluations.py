@@ -174,3 +174,16 @@ def test_samples_of_agentbench_have_results() -> None:
         ("termination_reason", "fail", "task limit reached"),
     ]
     assert (fixtures.answer_contents(run), run.tags, problems) == (["Yes."], ("sample:3",), [])
+
+
+def test_usage_of_a_user_that_only_calls_tools_is_kept() -> None:
+    call = {"id": "c1", "name": "find_book", "arguments": {"title": "Dune"}}
+    messages = [
+        {"role": "user", "content": "Is Dune in stock?"},
+        {"role": "user", "content": None, "tool_calls": [call], "cost": 0.25, "usage": {"prompt_tokens": 4562}},
+        {"role": "tool", "content": "3 copies", "tool_call_id": "c1"},
+        {"role": "assistant", "content": "Yes."},
+    ]
+    ((run,), _) = fixtures.detect_and_read("chat", orjson.dumps({"messages": messages}))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert tool.attributes == {"requestor": "user", "cost": 0.25, "usage": {"prompt_tokens": 4562}}

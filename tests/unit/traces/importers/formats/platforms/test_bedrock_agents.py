@@ -60,3 +60,10 @@ def test_failure_fails_the_run() -> None:
     ((run,), _) = fixtures.detect_and_read("bedrock-agents", orjson.dumps(events))
     assert (run.status, run.steps[0].error) == (RunStatus.FAILED, "the model's output could not be parsed")
     assert run.steps[1].status is StepStatus.PARTIAL
+
+
+def test_result_without_its_invocation_is_a_step() -> None:
+    events = [event for event in EVENTS if "invocationInput" not in str(event)]
+    ((run,), problems) = fixtures.detect_and_read("bedrock-agents", orjson.dumps(events))
+    assert problems == []
+    assert "3 copies" in [step.output for step in fixtures.steps(run, StepType.TOOL)]

@@ -1,5 +1,7 @@
 """Langfuse exports: traces from the web interface, pages, tables."""
 
+from copy import deepcopy
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -134,3 +136,15 @@ def test_agent_of_krabs_without_end_is_partial(has_ended: bool) -> None:
     (run,), _ = import_values({"batch": batch})
     assert run.status is (RunStatus.COMPLETED if has_ended else RunStatus.PARTIAL)
     assert {step.status for step in run.steps} == {StepStatus.OK if has_ended else StepStatus.PARTIAL}
+
+
+def test_cost_without_a_total_is_the_sum_of_its_parts() -> None:
+    trace: Any = deepcopy(EXPORT)
+    model = next(item for item in trace["observations"] if item["id"] == "g1")
+    model["costDetails"] = {"input": 0.25, "output": 0.5}
+    ((run,), _) = import_values(trace)
+    (step,) = [step for step in run.steps if step.key == "g1"]
+    assert (step.cost_usd, step.attributes["cost_details"]) == (
+        Decimal("0.75"),
+        {"input": 0.25, "output": 0.5, "total": 0.75},
+    )
