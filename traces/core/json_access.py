@@ -92,9 +92,9 @@ def omit(source: JSONObject, *names: str) -> JSONObject:
     return {name: item for name, item in source.items() if name not in names}
 
 
-def other_members(source: JSONObject, known: Container[str]) -> JSONObject:
-    """Return the members of `source` that are neither known nor empty."""
-    return {name: item for name, item in source.items() if name not in known and item not in (None, "", [], {})}
+def other_members(source: JSONObject, mapped_names: Container[str]) -> JSONObject:
+    """Return the members of `source` that are neither in `mapped_names` nor empty."""
+    return {name: item for name, item in source.items() if name not in mapped_names and item not in (None, "", [], {})}
 
 
 def has_list(value: object, name: str) -> bool:

@@ -85,12 +85,12 @@ def test_odd_value_anywhere_gives_runs_or_reason(name: str) -> None:
     paths = kinds_of_places(values)
     for path in random_.sample(paths, min(len(paths), 16)):
         mutation: Any = deepcopy(values)
-        holder = at(mutation, path[:-1])
+        holder: Any = at(mutation, path[:-1])
         match random_.randrange(6):
             case 0 if isinstance(holder, dict):
                 del holder[path[-1]]
             case 1 if isinstance(holder, list):
-                holder.append(deepcopy(holder[path[-1]]))
+                holder.append(deepcopy(at(holder, path[-1:])))
             case _:
                 holder[path[-1]] = deepcopy(random_.choice(ODD_VALUES))
         report = Report([(name, write(mutation))], fixtures.FORMATS[name])
