@@ -8,7 +8,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
-from traces.importers.common.messages import unwrap_block
+from traces.importers.common.messages import message_text, unwrap_block
 from traces.importers.common.model_calls import PROVIDER_RAN, normalize_usage, parse_token_count
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
@@ -135,3 +135,12 @@ def _server_error(result: JSONObject) -> str:
         return "\n".join(filter(None, texts)) or text_or_json(result.get("content")) or "error"
     code = as_text(content.get("return_code"))
     return "" if code in ("", "0") else f"return code {code}"
+
+
+def answer_error(source: JSONObject, message: JSONObject) -> str:
+    """Return why a model call failed; empty if it did not."""
+    error = source.get("error")
+    if not error:
+        return ""
+    detail = first_member(as_object(error), "message") or error
+    return (message_text(message) or "error") if detail is True else text_or_json(detail)

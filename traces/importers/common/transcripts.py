@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import chain
 from typing import cast
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, text_or_json
+from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -26,6 +26,7 @@ from traces.importers.common.transcript_messages import (
     TextAction,
     TranscriptMessage,
     TranscriptSettings,
+    answer_error,
     has_failed_result,
     server_calls,
 )
@@ -176,7 +177,7 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
     usage = normalize_usage(as_object(source.get("usage")), f"{entry.location}/usage")
     model = as_text(source.get("model")) or state.settings.model
     provider = state.settings.provider or normalize_provider(None, model.rpartition("/")[2])
-    error = _answer_error(source, message)
+    error = answer_error(source, message)
     # A call that failed has no answer, or a text about its failure.
     is_answered = message["content"] is not None or bool(acts) or not error
     state.steps.append(
@@ -214,15 +215,6 @@ def _answer(source: JSONObject, message: JSONObject) -> JSONObject:
     """Return the output of a model step."""
     reason = as_text(first_member(source, *_REASONS))
     return {"message": message, **({"finish_reason": normalize_finish_reason(reason)} if reason else {})}
-
-
-def _answer_error(source: JSONObject, message: JSONObject) -> str:
-    """Return why a model call failed; empty if it did not."""
-    error = source.get("error")
-    if not error:
-        return ""
-    detail = first_member(as_object(error), "message") or error
-    return (message_text(message) or "error") if detail is True else text_or_json(detail)
 
 
 def _request(state: _Progress, entry: TranscriptMessage) -> JSONObject:
