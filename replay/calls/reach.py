@@ -14,6 +14,7 @@ from replay.calls.implicit_results import ImplicitResults
 from replay.core.context import ReplayContext
 from replay.core.graph import CONTAINERS, Link, Node
 from replay.core.wording import step_list
+from replay.detection.implicit_calls import KINDS as IMPLICIT_KINDS
 from replay.detection.implicit_calls import ImplicitCalls
 from replay.inputs.witnesses import is_configuration
 from replay.state.replay_state import ReplayState
@@ -39,7 +40,7 @@ class Reach:
 
     def assumption(self, node: Node) -> JSONObject | None:
         """Explain why a change may reach a step without a link; None if it cannot."""
-        if node.type in CONTAINERS or not self._state.changed_numbers:
+        if not self._state.changed_numbers or (node.type in CONTAINERS and node.no in self._context.graph.children):
             return None
         links = self._implicit_results.links(node.no)
         upstream_steps = sorted({link.producer for link in links if link.producer in self._state.assumed_steps})
@@ -77,10 +78,11 @@ class Reach:
         """Changed steps that may be the source of unexplained content, and that content, latest first."""
         steps: set[int] = set()
         items: list[UnexplainedContent] = []
-        if not node.unexplained:
+        contents = (_unrecorded_inside(node),) if node.type in CONTAINERS else node.unexplained
+        if not contents:
             return steps, items
         first_change = self._state.changed_numbers[0]
-        later_items = [item for item in node.unexplained if item.first_step > first_change]
+        later_items = [item for item in contents if item.first_step > first_change]
         for item in sorted(later_items, key=lambda item: -item.first_step):
             if sources := self._sources(node, item):
                 steps.update(sources)
@@ -110,7 +112,7 @@ class Reach:
         Steps inside a call are assumed to depend on the call alone, like the recorded answer of any tool.
         """
         implicit, outermost = self._implicit, 0
-        if node.type is StepType.RETRIEVAL and implicit.call_of(node) is not None:
+        if node.type in IMPLICIT_KINDS and implicit.call_of(node) is not None:
             outermost = node.no
         for ancestor in self._context.graph.ancestors(node):
             if ancestor.type is StepType.TOOL or implicit.call_of(ancestor) is not None:
@@ -141,6 +143,11 @@ def explanation(assumption: JSONObject) -> str:
     if details["steps"] and not details["through"]:
         return f"Assumed unaffected: {source_text} changed in a way that its input does not show"
     return f"Assumed unaffected because its input rests on such an assumption: {source_text}"
+
+
+def _unrecorded_inside(node: Node) -> UnexplainedContent:
+    """Whatever an agent or turn without recorded steps read."""
+    return UnexplainedContent(path="", first_step=node.no, snippet="no step inside it was recorded", digest="")
 
 
 def _is_request(link: Link) -> bool:

@@ -130,6 +130,18 @@ def test_same_live_answer_to_an_assumed_request_rests_on_the_assumption() -> Non
     assert labels_by_step[4] == "simulated assumed_unaffected"
 
 
+def test_agent_without_recorded_steps_is_not_exact_after_a_change() -> None:
+    """An instrumentation records what a chain read and returned, but nothing inside it."""
+    run = _run(
+        _model("rate", ("user", "Rate it."), says="three"),
+        RecordedStep(key="chain", type=StepType.AGENT, name="chain", input={"task": "three"}, output={"text": "3/5"}),
+        RecordedStep(key="agent", type=StepType.AGENT, name="agent", output={"text": "Thanks."}),
+        replace(_model("thank", ("user", "Rate it."), says="Thanks."), parent="agent"),
+    )
+    steps = _plan(run, "two").steps
+    assert [step.reason for step in steps[1:]] == ["assumed_unaffected", "source_output_reused", "source_output_reused"]
+
+
 def test_recorded_times_clear_parallel_steps() -> None:
     run = _router("Answer in the tone of the department.")
     first, second = run.steps
