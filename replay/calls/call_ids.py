@@ -39,5 +39,10 @@ def requested_calls(message: JSONObject) -> list[str]:
     return [_call_key(call) for call in Message(message).calls]
 
 
+def requests(message: JSONObject, call: JSONObject) -> bool:
+    """True if a message requests a tool call, at any place."""
+    return _call_key(call) in requested_calls(message)
+
+
 def _call_key(call: JSONObject) -> str:
     return digest([call.get("name"), call.get("arguments")])

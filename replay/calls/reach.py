@@ -10,17 +10,21 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
 
+from replay.calls.call_ids import requests
 from replay.calls.implicit_results import ImplicitResults
 from replay.core.context import ReplayContext
 from replay.core.graph import CONTAINERS, Link, Node
 from replay.core.wording import step_list
 from replay.detection.implicit_calls import KINDS as IMPLICIT_KINDS
 from replay.detection.implicit_calls import ImplicitCalls
+from replay.inputs.changes import Change
+from replay.inputs.value_pointers import resolve_pointer
 from replay.inputs.witnesses import is_configuration
 from replay.state.replay_state import ReplayState
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.messages import ModelAnswer
 from traces.provenance.input_origins import UnexplainedContent
 
 _CALLS: Final = "/message/tool_calls/"
@@ -67,12 +71,23 @@ class Reach:
         """True if the new content of a changed step in the input is unknown."""
         change = self._state.changes[link.producer]
         if _is_request(link):
-            # A placeholder is assumed to request the recorded calls; a plan does not know those of a live answer.
-            return not change.is_known and not self._state.depends_on_live(link.producer)
+            return not self._may_request(link, change)
         if change.node.type is StepType.TOOL and change.original == change.current:
             # Only its status changed, which a request does not show, but code reads.
             return True
         return link.kind is EdgeKind.LINK or (not change.is_known and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
+
+    def _may_request(self, link: Link, change: Change) -> bool:
+        """True if an answer requests the recorded call, or if a plan does not know this live answer yet.
+
+        A loop that is followed makes only requested calls.
+        """
+        if not change.is_known:
+            return self._state.depends_on_live(link.producer)
+        if link.producer not in self._state.unfollowed_steps:
+            return True
+        call = resolve_pointer(change.original, link.producer_path.removesuffix("/arguments"))
+        return requests(ModelAnswer(change.current).message, as_object(call))
 
     def _unexplained_sources(self, node: Node) -> tuple[set[int], list[UnexplainedContent]]:
         """Changed steps that may be the source of unexplained content, and that content, latest first."""

@@ -198,6 +198,7 @@ class Replayer:
         """Follow the agent loop of a model step that requests other tool calls than recorded."""
         recognition = self._parts.loops.recognition(node)
         if recognition.loop is None:
+            self.state.unfollowed_steps.add(node.no)
             text = f"Step {node.no} requests other tool calls than recorded, {NOT_FOLLOWED}. {recognition.summary}."
             yield Divergence(text=text)
         else:

@@ -33,6 +33,8 @@ class ReplayState:
         # Labelled assumed_unaffected, or derived from such steps
         self.assumed_steps: set[int] = set()
         self.skipped_steps: set[int] = set()
+        # Models that request other calls than recorded, outside of any loop
+        self.unfollowed_steps: set[int] = set()
         self.next_number = graph.fork
         # Some step has a different number than its source
         self.numbers_moved = False

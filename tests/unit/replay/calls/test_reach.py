@@ -130,6 +130,24 @@ def test_same_live_answer_to_an_assumed_request_rests_on_the_assumption() -> Non
     assert labels_by_step[4] == "simulated assumed_unaffected"
 
 
+def test_call_that_the_new_answer_does_not_request_is_not_exact() -> None:
+    """The loop is not followed, because its last request does not extend the one before."""
+    question: JSONObject = {"role": "user", "content": "Where is A-1?"}
+    call: JSONObject = {"id": "c1", "name": "look", "arguments": {"id": "A-1"}}
+    request: JSONObject = {"role": "assistant", "content": None, "tool_calls": [call]}
+    result: JSONObject = {"role": "tool", "tool_call_id": "c1", "content": "lost"}
+    asks = _model("ask", says="")
+    run = _run(
+        replace(asks, input={"messages": [question]}, output={"message": request}),
+        RecordedStep(key="look", type=StepType.TOOL, name="look", call_id="c1", input={"id": "A-1"}, output="lost"),
+        replace(_model("tell", says="Lost."), input={"messages": [question, request, result]}),
+        replace(_model("end", says="Sorry."), input={"messages": [result, question]}),
+    )
+    other: JSONObject = {"message": {"tool_calls": [{"id": "c2", "name": "search", "arguments": {"id": "A-1"}}]}}
+    assert _step(_plan(run, other), 2).reason == "assumed_unaffected"
+    assert _step(_plan(run, {"message": {"tool_calls": [call], "content": "Wait."}}), 2).label == "exact"
+
+
 def test_agent_without_recorded_steps_is_not_exact_after_a_change() -> None:
     """An instrumentation records what a chain read and returned, but nothing inside it."""
     run = _run(
