@@ -1,5 +1,7 @@
 """Reach of changes through content of unknown origin, and the resulting labels."""
 
+import base64
+import hashlib
 from dataclasses import replace
 from datetime import timedelta
 
@@ -238,6 +240,10 @@ _WAYS = st.sampled_from(
         lambda label: f"You write {'kindly' if label < 'm' else 'strictly'} to customers.",
         lambda label: label[:3] + " is the short code",
         lambda label: "-".join(reversed(label.split())) + " reversed",
+        lambda label: "★" * len(label),
+        lambda label: str(len(label.split())),
+        lambda label: hashlib.sha256(label.encode()).hexdigest()[:10],
+        lambda label: base64.b64encode(label.encode()).decode(),
     ]
 )
 

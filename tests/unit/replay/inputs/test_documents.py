@@ -1,7 +1,5 @@
 """Changed documents and prompts reach the requests that contain them."""
 
-from typing import Any
-
 import pytest
 
 from replay.core.events import Event
@@ -111,7 +109,7 @@ def test_other_variables_keep_their_values() -> None:
     assert "{rules}" not in str(model_messages(events))
 
 
-def ticket_prompt(**columns: Any) -> RecordedRun:
+def ticket_prompt(*, has_input: bool = True) -> RecordedRun:
     """A model's JSON answer, a prompt that contains one of its fields, and a model that reads the prompt."""
     answer: JSONObject = {"message": {"role": "assistant", "content": '{"queue": "spam", "urgent": false}'}}
     prompt: JSONObject = {
@@ -122,7 +120,11 @@ def ticket_prompt(**columns: Any) -> RecordedRun:
     steps = (
         RecordedStep(key="s", type=StepType.MODEL, name="sort", model="m1", input={"messages": []}, output=answer),
         RecordedStep(
-            key="p", type=StepType.PROMPT, name="letter", **({"input": prompt, "output": {"text": text}} | columns)
+            key="p",
+            type=StepType.PROMPT,
+            name="letter",
+            input=prompt if has_input else None,
+            output={"text": text},
         ),
         RecordedStep(
             key="w",
@@ -156,5 +158,5 @@ def test_prompt_with_an_unknown_value_is_not_rendered(variables: JSONObject, lab
 
 def test_variable_of_a_prompt_with_unrecorded_input_is_not_ignored() -> None:
     entry: JSONValue = {"match": {"step": 2}, "prompt": {"variables": {"city": "Rome"}}}
-    labels_by_step = labels(replay(entry, run=ticket_prompt(input=None)).execute())
+    labels_by_step = labels(replay(entry, run=ticket_prompt(has_input=False)).execute())
     assert labels_by_step[2] == "simulated simulation_policy_fallback"
