@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 # What parses each setting; slow to import, and most installations set none of them.
 _PARSERS: Final = {
     "TOOLS": "replay.live.tools.configured_tools",
+    "MCP_SERVERS": "replay.live.mcp_servers.configured_servers",
     "RETRIEVERS": "replay.live.retrieval.configured_retrievers",
     "HOOKS": "replay.hooks.configuration.hooks",
     "TELEMETRY": "replay.hooks.configuration.targets",

@@ -10,6 +10,7 @@ from django.conf import settings
 from cockpit.http.schemas import (
     Configuration,
     HookSetting,
+    McpServerSetting,
     ProviderSetting,
     RetrieverSetting,
     TelemetrySetting,
@@ -17,6 +18,7 @@ from cockpit.http.schemas import (
 )
 from replay.hooks import configuration as hooks
 from replay.live import retrieval, tools
+from replay.live.mcp_servers import configured_servers
 from replay.live.providers import configuration as providers
 
 # A password may contain any character, even unescaped; libraries also accept one as a query option.
@@ -41,6 +43,10 @@ def effective() -> Configuration:
         semantic=find_spec("sentence_transformers") is not None,
         providers=_providers(),
         tools=[ToolSetting(name=name, runs=place) for name, place in sorted(tools.executors().items())],
+        mcp_servers=[
+            McpServerSetting(name=name, url=str(server.url).partition("?")[0])
+            for name, server in configured_servers().items()
+        ],
         retrievers=_retrievers(),
         hooks=_hooks(),
         telemetry=[

@@ -73,6 +73,13 @@ class ToolSetting(Schema):
     runs: str
 
 
+class McpServerSetting(Schema):
+    """An MCP server behind the gateway, without the query of its address, which may contain a secret."""
+
+    name: str
+    url: str
+
+
 class RetrieverSetting(Schema):
     name: str
     asks: str
@@ -113,6 +120,7 @@ class Configuration(Schema):
     semantic: bool
     providers: list[ProviderSetting]
     tools: list[ToolSetting]
+    mcp_servers: list[McpServerSetting]
     retrievers: list[RetrieverSetting]
     hooks: list[HookSetting]
     telemetry: list[TelemetrySetting]

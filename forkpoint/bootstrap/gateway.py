@@ -84,7 +84,10 @@ class Server:
             code = exit_code(error.code, problem)
             raise CannotRun(f"{self.url} opened no session: {error.code} {reason}", code, problem) from error
         except (OSError, ValueError) as error:
-            raise CannotRun(f"cannot reach {self.url}: {error}", UNAVAILABLE) from error
+            # urllib wraps the error of the connection.
+            cause = getattr(error, "reason", error)
+            detail = getattr(cause, "strerror", None) or cause
+            raise CannotRun(f"cannot reach {self.url}: {detail}", UNAVAILABLE) from error
 
     def send(self, method: str, path: str, body: Any = None, *, timeout_s: float = _TIMEOUT_S) -> Any:
         """Return the JSON of a response, None if it has none; raise `OSError`."""

@@ -18,6 +18,7 @@ _NOT_LOADED: Final = (
     "Nothing was recorded: the program started no Python process that loads the recorder. Record programs in other "
     "languages with --gateway (and --url, the server)."
 )
+_NO_CALLS: Final = "the program made no call that the recorder knows, or names a place of its own."
 
 
 def record(arguments: Sequence[str]) -> int:
@@ -33,6 +34,8 @@ def record(arguments: Sequence[str]) -> int:
         from forkpoint.bootstrap import gateway  # noqa: PLC0415 - urllib takes longer to import than a start may
 
         return gateway.record(words, environment, options.client, is_seeded=options.freeze)
+    place = _place(environment)
+    contents = _contents(place)
     with TemporaryDirectory(prefix="forkpoint-") as folder:
         mark = Path(folder) / "loaded"
         try:
@@ -43,11 +46,25 @@ def record(arguments: Sequence[str]) -> int:
         is_loaded = mark.exists()
     if not is_loaded:
         print(_NOT_LOADED, file=sys.stderr)
-    elif not environment.get("FORKPOINT_URL") or environment.get("FORKPOINT_TRACES"):
-        folder = environment.get("FORKPOINT_TRACES") or "forkpoint-runs"
-        print(f"Recorded to {folder}. Import it: forkpoint import {folder}", file=sys.stderr)
+    elif place is not None:
+        is_recorded = _contents(place) != contents
+        note = f"Recorded to {place}. Import it: forkpoint import {place}"
+        print(note if is_recorded else f"Nothing was recorded to {place}: {_NO_CALLS}", file=sys.stderr)
     # A program that a signal ended has a negative code; shells show 128 and the signal.
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
+
+
+def _place(environment: Mapping[str, str]) -> Path | None:
+    """Return the folder or file for the recordings; None if a server gets them, or nothing is recorded."""
+    place = environment.get("FORKPOINT_TRACES") or ("" if environment.get("FORKPOINT_URL") else "forkpoint-runs")
+    return Path(place).expanduser() if place not in {"", "off"} else None
+
+
+def _contents(place: Path | None) -> object:
+    """Return what another run changes: the names in a folder, the size of a file."""
+    if place is None or not place.exists():
+        return None
+    return {*place.glob("*")} if place.is_dir() else place.stat().st_size
 
 
 def _needs_gateway(words: Sequence[str], environment: Mapping[str, str]) -> bool:
@@ -70,7 +87,9 @@ def option_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--app", help="App to which the runs belong. [env: FORKPOINT_APP]")
     parser.add_argument(
-        "--sink", type=Path, help="Folder for the recordings. [env: FORKPOINT_TRACES; default: forkpoint-runs]"
+        "--sink",
+        type=Path,
+        help="Folder, or *.jsonl file, for the recordings. [env: FORKPOINT_TRACES; default: forkpoint-runs]",
     )
     parser.add_argument("--url", help="Send the recordings to this server. [env: FORKPOINT_URL]")
     parser.add_argument("--token", help="API token of the server. [env: FORKPOINT_TOKEN]")

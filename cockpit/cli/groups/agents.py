@@ -16,7 +16,7 @@ _SDK_SETTINGS: Final = {"ignore_unknown_options": True, "allow_interspersed_args
 
 @agents.command(add_help_option=False, context_settings=_SDK_SETTINGS)
 def record(arguments: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...")] = None) -> None:
-    """Run a Python program and record its model and tool calls, without changing its code."""
+    """Run a program and record its model and tool calls, without changing its code."""
     from forkpoint.bootstrap import record as recording
 
     raise typer.Exit(recording.record(arguments or []))

@@ -3620,6 +3620,8 @@ export interface components {
             providers: components["schemas"]["ProviderSetting"][];
             /** Tools */
             tools: components["schemas"]["ToolSetting"][];
+            /** Mcp Servers */
+            mcp_servers: components["schemas"]["McpServerSetting"][];
             /** Retrievers */
             retrievers: components["schemas"]["RetrieverSetting"][];
             /** Hooks */
@@ -5376,6 +5378,16 @@ export interface components {
              * @default null
              */
             before: number | null;
+        };
+        /**
+         * McpServerSetting
+         * @description An MCP server behind the gateway, without the query of its address, which may contain a secret.
+         */
+        McpServerSetting: {
+            /** Name */
+            name: string;
+            /** Url */
+            url: string;
         };
         /**
          * Mediator
@@ -9782,6 +9794,7 @@ export type LostPayloadView = components['schemas']['LostPayloadView'];
 export type MarkRequest = components['schemas']['MarkRequest'];
 export type MarkView = components['schemas']['MarkView'];
 export type Match = components['schemas']['Match'];
+export type McpServerSetting = components['schemas']['McpServerSetting'];
 export type Mediator = components['schemas']['Mediator'];
 export type MessageChange = components['schemas']['MessageChange'];
 export type MessageEdit = components['schemas']['MessageEdit'];

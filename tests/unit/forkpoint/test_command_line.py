@@ -32,4 +32,4 @@ def test_help_shows_record_and_where_the_others_are() -> None:
 def test_record_runs_a_program() -> None:
     process = forkpoint("record", "--sink", "/dev/null/runs", sys.executable, "-c", "import sys; sys.exit(7)", "--app")
     assert process.returncode == 7
-    assert "Recorded to" in process.stderr
+    assert "Nothing was recorded to /dev/null/runs" in process.stderr

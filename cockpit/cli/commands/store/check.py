@@ -120,21 +120,8 @@ def _configuration() -> dict[str, Any]:
 def _show(report: dict[str, Any], *, artifacts: bool, totals: bool) -> None:
     console = output.people()
     output.facts(console, _settings(report))
-    for provider in report.get("providers", []):
-        summary = f"{provider['protocol']} {provider['base_url']} ({provider['key']})"
-        output.facts(console, [(f"provider {provider['name']}", summary)])
-    for tool in report.get("tools", []):
-        output.facts(console, [(f"tool {tool['name']}", tool["runs"])])
-    for retriever in report.get("retrievers", []):
-        parts = [retriever["asks"], *retriever["embeddings"].values(), *retriever["variables"].values()]
-        output.facts(console, [(f"retriever {retriever['name']}", ", ".join(parts))])
-    for hook in report.get("hooks", []):
-        gate = ", a gate" if hook["gate"] else ""
-        events = ", ".join(hook["events"]) or "all events"
-        output.facts(console, [(f"hook {hook['name']}", f"{hook['asks']} at {events}{gate}")])
-    for target in report.get("telemetry", []):
-        problem = f" ({target['problem']})" if target["problem"] else ""
-        output.facts(console, [(f"telemetry {target['name']}", f"{target['goes_to']}{problem}")])
+    for title, summary in _services(report):
+        output.facts(console, [(title, summary)])
     if totals:
         wrong_totals = report["totals"]["wrong"]
         comparison = f"{len(wrong_totals)} differ from the steps" if wrong_totals else "match the steps"
@@ -146,6 +133,26 @@ def _show(report: dict[str, Any], *, artifacts: bool, totals: bool) -> None:
     for name, outcome in report["checks"].items():
         sign = output.glyph("exact" if outcome == "ok" else "live", "ok" if outcome == "ok" else "failed")
         console.print(sign + f" {name}" + ("" if outcome == "ok" else f": {outcome}"), soft_wrap=True)
+
+
+def _services(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the titles and summaries of what the operator configured by name."""
+    for provider in report.get("providers", []):
+        yield f"provider {provider['name']}", f"{provider['protocol']} {provider['base_url']} ({provider['key']})"
+    for tool in report.get("tools", []):
+        yield f"tool {tool['name']}", tool["runs"]
+    for server in report.get("mcp_servers", []):
+        yield f"MCP server {server['name']}", server["url"]
+    for retriever in report.get("retrievers", []):
+        parts = [retriever["asks"], *retriever["embeddings"].values(), *retriever["variables"].values()]
+        yield f"retriever {retriever['name']}", ", ".join(parts)
+    for hook in report.get("hooks", []):
+        gate = ", a gate" if hook["gate"] else ""
+        events = ", ".join(hook["events"]) or "all events"
+        yield f"hook {hook['name']}", f"{hook['asks']} at {events}{gate}"
+    for target in report.get("telemetry", []):
+        problem = f" ({target['problem']})" if target["problem"] else ""
+        yield f"telemetry {target['name']}", f"{target['goes_to']}{problem}"
 
 
 def _settings(report: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -65,6 +65,14 @@ export function ConfigurationPanel({ settings }: { settings: Configuration }): R
           ))}
           {settings.retrievers.length === 0 && "none: searches are answered from recordings"}
         </Fact>
+        <Fact name="MCP servers">
+          {settings.mcp_servers.map(({ name, url }) => (
+            <span key={name} className={classes.entry}>
+              <b>{name}</b> <span className="muted">{url}</span>
+            </span>
+          ))}
+          {settings.mcp_servers.length === 0 && "none behind the gateway"}
+        </Fact>
         <Fact name="Hooks and telemetry">
           {settings.hooks.length + settings.telemetry.length === 0
             ? "none"

@@ -3,7 +3,7 @@
 import pytest
 
 from cockpit.cli.errors import Exit
-from forkpoint.bootstrap.gateway import exit_code
+from forkpoint.bootstrap.gateway import CannotRun, Server, exit_code
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,8 @@ from forkpoint.bootstrap.gateway import exit_code
 )
 def test_refusals_have_the_exit_codes_of_all_commands(status: int, problem: str, exit: Exit) -> None:
     assert exit_code(status, problem) == exit
+
+
+def test_unreachable_server_is_named_with_the_reason() -> None:
+    with pytest.raises(CannotRun, match=r"^cannot reach http://127\.0\.0\.1:9: Connection refused$"):
+        Server("http://127.0.0.1:9", "").open("/api/v1/reruns", {})

@@ -52,3 +52,25 @@ def test_an_unknown_program_is_bad_input(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_signal_becomes_the_code_that_shells_show() -> None:
     assert record(["--", sys.executable, "-c", "import os; os.kill(os.getpid(), 15)"]) == 143
+
+
+RUN = "from forkpoint import recorder; recorder.run('refund')(lambda: None)()"
+
+
+@pytest.mark.parametrize("name", ["runs", "runs.jsonl"])
+def test_note_names_what_can_be_imported(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / name
+    note = f"Recorded to {place}. Import it: forkpoint import {place}\n"
+    for _ in range(2):
+        assert record(["--sink", str(place), "--", sys.executable, "-c", RUN]) == 0
+        assert capfd.readouterr().err == note
+    assert record(["--sink", str(place), "--", sys.executable, "-c", ""]) == 0
+    assert capfd.readouterr().err.startswith(f"Nothing was recorded to {place}: ")
+
+
+def test_note_names_no_place_where_recording_is_off(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORKPOINT_TRACES", "off")
+    assert record(["--", sys.executable, "-c", RUN]) == 0
+    assert capfd.readouterr().err == ""
