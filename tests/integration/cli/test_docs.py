@@ -15,7 +15,8 @@ import pytest
 from typer.main import get_command
 
 from cockpit.cli.app import app
-from forkpoint.bootstrap import record, rerun
+from forkpoint.bootstrap import hook, record, rerun
+from forkpoint.mcp_shim import command as mcp_shim
 from forkpoint.runner import command as runner
 from tests.support.command_line import COMMAND_LOOP, CommandResult, Shell
 
@@ -35,6 +36,10 @@ PAGES = (
 _SHELL = re.compile(r"^```sh\n(.*?)^```$", re.M | re.S)
 _CODE_BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.M | re.S)
 _COMMAND = re.compile(r"(\.venv/bin/)?forkpoint [a-z]")
+_INLINE_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_OPTION = re.compile(r"--[a-z][a-z-]+")
+# Options of other programs that the pages name in sentences.
+_OTHER_OPTIONS = {"--compare", "--latest", "--output-format", "--task"}
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.*)$", re.M)
 _STATEMENT = re.compile(r"^cat > (?P<file>\S+) <<'END'\n(?P<text>.*?)^END$|^(?P<command>[^\n]+)$", re.M | re.S)
@@ -113,6 +118,30 @@ def test_documented_commands_exist() -> None:
     lines = list(documented_commands())
     assert len(lines) > 40
     assert [(page, words) for page, words in lines if not _is_known(words)] == []
+
+
+def test_options_in_sentences_exist() -> None:
+    pages = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    known = {*_options(get_command(app))}
+    for parser in (record, rerun, runner, hook, mcp_shim):
+        known |= {*_OPTION.findall(parser.option_parser().format_help())}
+    unknown = {
+        (page.name, option)
+        for page in pages
+        for code in _INLINE_CODE.findall(_CODE_BLOCK.sub("", page.read_text("utf-8")))
+        if code.startswith(("-", "forkpoint "))
+        for option in _OPTION.findall(code)
+        if option not in known
+    }
+    assert {option for _, option in unknown} <= _OTHER_OPTIONS, unknown
+
+
+def _options(command: Any) -> Iterator[str]:
+    """Yield the options of a command and of all its subcommands."""
+    for parameter in command.params:
+        yield from (*parameter.opts, *parameter.secondary_opts)
+    for subcommand in getattr(command, "commands", {}).values():
+        yield from _options(subcommand)
 
 
 def _is_known(words: list[str]) -> bool:
