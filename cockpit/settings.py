@@ -37,7 +37,7 @@ def _otlp_grpc_port() -> int | None:
         )
     if not find_spec("grpc"):
         raise ImproperlyConfigured(
-            "FORKPOINT_OTLP_GRPC_PORT is set: install the extra with `pip install forkpoint-server[grpc]`."
+            "FORKPOINT_OTLP_GRPC_PORT is set: install the extra with `pip install 'forkpoint-server[grpc]'`."
         )
     return int(text)
 
@@ -128,7 +128,7 @@ def artifact_storage() -> dict[str, Any]:
         raise ImproperlyConfigured("FORKPOINT_ARTIFACTS names no bucket: set it to s3://bucket or to a folder.")
     if find_spec("storages") is None or find_spec("boto3") is None:
         raise ImproperlyConfigured(
-            "FORKPOINT_ARTIFACTS is on S3: install the extra with `pip install forkpoint-server[s3]`."
+            "FORKPOINT_ARTIFACTS is on S3: install the extra with `pip install 'forkpoint-server[s3]'`."
         )
     options = {"bucket_name": bucket, "location": prefix, "file_overwrite": True}
     region = env.str("AWS_REGION", default="") or env.str("AWS_DEFAULT_REGION", default="")

@@ -16,7 +16,7 @@ _USAGE: Final = """usage: forkpoint record [options] -- COMMAND...
        forkpoint --version
 
 Record runs of LLM agents, and run the agents again. Each command lists its options with --help."""
-_SERVER: Final = "All other commands need the server: pip install forkpoint-server"
+_SERVER: Final = "All other commands need the server: install the distribution forkpoint-server."
 _BAD_INPUT: Final = 2
 
 

@@ -96,7 +96,7 @@ def test_command_of_the_sdk_alone_records_a_program(agent: Environment, server: 
 def test_command_of_the_sdk_alone_names_the_server_for_others(agent: Environment, tmp_path: Path) -> None:
     process = run(tmp_path, agent.forkpoint, "serve")
     assert (process.returncode, process.stdout) == (2, "")
-    assert "pip install forkpoint-server" in process.stderr
+    assert "install the distribution forkpoint-server" in process.stderr
     assert run(tmp_path, agent.forkpoint, "--version").stdout == f"forkpoint {settings.VERSION}\n"
 
 
