@@ -28,10 +28,15 @@ class Host(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> "Host":
         """Parse `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`; raise `ValueError`."""
-        parts = urlsplit(f"//{text}")
-        if not parts.hostname or parts.path or "@" in text:
-            raise ValueError(f"{text!r} is no host: write HOST or HOST:PORT, and an IPv6 address in brackets")
-        return cls(parts.hostname, parts.port)
+        detail = f"{text!r} is no host: write HOST or HOST:PORT, and an IPv6 address in brackets"
+        try:
+            parts = urlsplit(f"//{text}")
+            name, port = parts.hostname, parts.port
+        except ValueError as error:
+            raise ValueError(detail) from error
+        if not name or parts.path or "@" in text:
+            raise ValueError(detail)
+        return cls(name, port)
 
 
 class NetworkGuard:

@@ -83,7 +83,7 @@ def ci(
             help="Start the clock of a Python or Node agent when the recording started, and seed what it draws.",
         ),
     ] = False,
-    client: Annotated[str, typer.Option(metavar="NAME", help="Client that COMMAND is, as in `rerun`.")] = "",
+    client: Annotated[str, typer.Option(metavar="codex|other", help="Client that COMMAND is, as in `rerun`.")] = "",
     json: Json = False,
     url: Url = None,
     token: Token = None,

@@ -13,6 +13,7 @@ from cockpit.cli.agent_store import AgentStore, open_agent_store
 from cockpit.cli.commands import import_files
 from cockpit.cli.commands.golden.results import Result, Verdict, annotations, junit
 from cockpit.cli.errors import Exit, Failure
+from forkpoint.bootstrap.clients import CLIENTS
 from forkpoint.bootstrap.gateway import CannotRun, refuse_addresses
 from forkpoint.bootstrap.rerun import open_rerun, run_agent
 from forkpoint.confinement.limits import Confinement
@@ -38,6 +39,8 @@ class Settings:
 
 def run(golden: Sequence[Path], settings: Settings, *, url: str | None, token: str | None) -> Exit:
     """Replay every golden run, and report; fail if an agent does something else than its recording."""
+    if settings.client not in {"", *CLIENTS}:
+        raise Failure(f"“{settings.client}” is not a client: choose {' or '.join(CLIENTS)}", exit=Exit.BAD_INPUT)
     files = import_files.files_in(golden)
     if not files:
         raise Failure(f"{golden[0]} contains no recording", exit=Exit.BAD_INPUT)

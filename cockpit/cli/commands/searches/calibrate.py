@@ -146,7 +146,11 @@ def _selected_indexes(accept: str | None, proposals: list[dict[str, Any]]) -> li
         raise Failure(
             f"“{accept}” selects no proposals: use numbers, such as 1,3, or `recommended`", exit=Exit.BAD_INPUT
         )
-    return [int(number) - 1 for number in accept.split(",")]
+    numbers = [int(number) for number in accept.split(",")]
+    if max(numbers) > len(proposals):
+        detail = f"there is no proposal {max(numbers)}: the comparison has {count_noun(len(proposals), 'proposal')}"
+        raise Failure(detail, exit=Exit.BAD_INPUT)
+    return [number - 1 for number in numbers]
 
 
 def _show(calibration: dict[str, Any]) -> None:

@@ -118,11 +118,13 @@ def test_hosts_have_an_optional_port(text: str, host: Host) -> None:
     assert Host.parse(text) == host
 
 
-@pytest.mark.parametrize("text", ["", "http://db", "db:port", "me@db"])
+@pytest.mark.parametrize("text", ["", "http://db", "db:port", "me@db", "[::1"])
 def test_what_is_no_host_is_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         option_parser().parse_args(["run", "--allow-host", text])
-    assert "--allow-host" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "--allow-host: " in error
+    assert "is no host: write HOST or HOST:PORT" in error
 
 
 def drawn(seed: str) -> Any:
