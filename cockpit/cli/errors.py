@@ -29,6 +29,10 @@ _BY_CODE = {
 }
 
 
+# In place of the server's words, which are for programs that send requests.
+_DETAILS = {"auth_required": "the server needs a valid token: name one with --token or FORKPOINT_TOKEN"}
+
+
 class Failure(Exception):
     """A failure to show at the terminal: its message, exit code, error code and location in the input."""
 
@@ -57,5 +61,7 @@ def failure_from_problem(problem: dict[str, Any], status: int) -> Failure:
     """Convert a `problem+json` response."""
     code = str(problem.get("code", ""))
     fallback = Exit.UNAVAILABLE if status in {502, 503, 504} else Exit.ERROR
-    detail = str(problem.get("detail") or problem.get("title") or f"the server responded with {status}")
+    detail = _DETAILS.get(code) or str(
+        problem.get("detail") or problem.get("title") or f"the server responded with {status}"
+    )
     return Failure(detail, exit=exit_for(code) if code else fallback, code=code, location=str(problem.get("where", "")))

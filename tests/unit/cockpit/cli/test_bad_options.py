@@ -6,7 +6,7 @@ import pytest
 
 from cockpit.cli.commands.golden import replays
 from cockpit.cli.commands.searches.calibrate import _selected_indexes
-from cockpit.cli.errors import Exit, Failure
+from cockpit.cli.errors import Exit, Failure, failure_from_problem
 from forkpoint.confinement.limits import Confinement
 
 PROPOSAL = {"recommended": True}
@@ -33,3 +33,10 @@ def test_unknown_client_is_refused() -> None:
     with pytest.raises(Failure, match="“claude” is not a client: choose codex or other") as failure:
         replays.run([Path("runs")], settings, url=None, token=None)
     assert failure.value.exit == Exit.BAD_INPUT
+
+
+def test_missing_token_is_answered_with_the_option() -> None:
+    problem = {"code": "auth_required", "detail": "Sign in, or send a token as `Authorization: Bearer …`."}
+    failure = failure_from_problem(problem, 401)
+    assert failure.exit == Exit.AUTHENTICATION
+    assert str(failure) == "the server needs a valid token: name one with --token or FORKPOINT_TOKEN"
