@@ -109,6 +109,9 @@ class Api:
             return self._http.request(method, f"/api/v1{path}", **request)
         except httpx2.HTTPError as error:
             raise self._unreachable(error) from error
+        except ValueError as error:
+            # Of NaN and infinity, which options for numbers accept.
+            raise Failure(f"the request cannot be sent: {error}", exit=Exit.BAD_INPUT) from error
 
     def _check(self, response: httpx2.Response) -> httpx2.Response:
         if response.is_success:

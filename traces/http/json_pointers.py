@@ -1,5 +1,6 @@
 """Problems of a JSON document, with a JSON pointer into the document as sent. Pure."""
 
+import re
 from typing import Any, Final
 
 import pydantic
@@ -10,6 +11,8 @@ from traces.core.json_types import JSONValue
 _SHOULD_BE: Final = "Input should be "
 # Pydantic's prefix of messages from our own validators.
 _OWN_ERROR: Final = "Value error, "
+# A member of an enum, as Pydantic shows it.
+_ENUM_MEMBER: Final = re.compile(r"<\w+\.\w+: ('[^']*')>")
 # Errors about a missing or unexpected key.
 _ABOUT_KEYS: Final = frozenset({"missing", "extra_forbidden"})
 
@@ -19,7 +22,7 @@ def first_problem(error: pydantic.ValidationError, document: object) -> tuple[st
     by_pointer: dict[str, list[str]] = {}
     for problem in error.errors(include_url=False, include_context=False, include_input=False):
         messages = by_pointer.setdefault(_pointer(problem, document), [])
-        if (message := problem["msg"].removeprefix(_OWN_ERROR)) not in messages:
+        if (message := _ENUM_MEMBER.sub(r"\1", problem["msg"]).removeprefix(_OWN_ERROR)) not in messages:
             messages.append(message)
     pointer, messages = next(iter(by_pointer.items()))
     more = f" (and {len(by_pointer) - 1} more)" if len(by_pointer) > 1 else ""

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cockpit.cli.client import connect
 from cockpit.cli.commands.golden import replays
 from cockpit.cli.commands.searches.calibrate import _selected_indexes
 from cockpit.cli.errors import Exit, Failure, failure_from_problem
@@ -40,3 +41,9 @@ def test_missing_token_is_answered_with_the_option() -> None:
     failure = failure_from_problem(problem, 401)
     assert failure.exit == Exit.AUTHENTICATION
     assert str(failure) == "the server needs a valid token: name one with --token or FORKPOINT_TOKEN"
+
+
+def test_numbers_that_json_lacks_are_bad_input() -> None:
+    with connect("http://127.0.0.1:9", None) as api, pytest.raises(Failure, match="cannot be sent") as failure:
+        api.post("/runs/r1/judgements", {"kind": "score", "value": float("nan")})
+    assert failure.value.exit == Exit.BAD_INPUT

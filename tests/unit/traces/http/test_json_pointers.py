@@ -62,6 +62,12 @@ def test_own_messages_have_no_prefix() -> None:
     assert (detail, where) == ("a match needs `step` or `type`", "/overrides/overrides/0/match")
 
 
+def test_members_of_enums_are_shown_as_values() -> None:
+    request = {"run": "last", "fork_step": 1, "axes": [], "checks": [{"kind": "status", "status": "maybe"}]}
+    message, pointer = problem(ExperimentRequest, request)
+    assert (message, pointer) == ("Input should be 'completed' or 'failed'", "/checks/0/status")
+
+
 def test_checks_are_located_by_index() -> None:
     message: dict[str, Any] = {"run": "a", "checks": [{"kind": "contains", "text": ""}]}
     assert problem(ExperimentRequest, message)[1] == "/checks/0/text"
