@@ -11,7 +11,7 @@ from tests.support.command_line import WarmShell
 from traces.core.json_access import as_object
 from traces.core.vocabulary import StepType
 
-LANGCHAIN = ("langchain-1.4", "langchain-1.3")
+LANGCHAIN = ("langchain-1.5", "langchain-1.4")
 AGENTS_SDK = ("agents-0.24", "agents-0.23")
 PYDANTIC_AI = ("pydantic-ai-2.68", "pydantic-ai-2.66")
 SMOLAGENTS = ("smolagents-1.26", "smolagents-1.25")
@@ -129,7 +129,7 @@ def test_autogen_agent_is_recorded(server: ModelServer, tmp_path: Path, forkpoin
 @pytest.mark.parametrize(
     ("version", "agent"),
     [
-        ("langchain-1.4", "langchain_agent"),
+        ("langchain-1.5", "langchain_agent"),
         ("agents-0.24", "agents_agent"),
         ("pydantic-ai-2.68", "pydantic_agent"),
         ("smolagents-1.26", "smolagents_agent"),

@@ -10,7 +10,7 @@ from tests.clients.recording import record
 from tests.support.command_line import WarmShell
 from traces.core.vocabulary import StepType
 
-VERSIONS = ("litellm-1.106", "litellm-1.105")
+VERSIONS = ("litellm-1.110", "litellm-1.106")
 MODELS = {"openai": "openai/gpt-4o-mini", "anthropic": "anthropic/claude-opus-5"}
 
 
