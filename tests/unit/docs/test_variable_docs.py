@@ -9,7 +9,7 @@ SETTINGS = (ROOT / "cockpit" / "settings.py").read_text("utf-8")
 FOLDERS = ("cockpit", "replay", "diffing", "traces", "forkpoint")
 VARIABLE = re.compile(r"\bFORKPOINT_[A-Z_]*[A-Z]\b")
 # The commands set them for the programs that they start.
-INTERNAL = {f"FORKPOINT_{name}" for name in ("FREEZE", "GATEWAY_RUN", "HOSTS", "MARK", "RECORD", "SEED")}
+INTERNAL = {f"FORKPOINT_{name}" for name in ("FREEZE", "GATEWAY_RUN", "HOSTS", "MARK", "RECORD", "SEED", "STEP")}
 
 
 def names(*paths: Path) -> set[str]:
