@@ -111,7 +111,8 @@ def test_run_is_navigable_by_keyboard(open_cockpit: OpenCockpit, demo: Demo) -> 
 
 
 def test_selected_step_is_always_in_view(open_cockpit: OpenCockpit, demo: Demo) -> None:
-    low: ViewportSize = {"width": 1440, "height": 440}
+    # The page around the list scrolls, too.
+    low: ViewportSize = {"width": 1440, "height": 300}
     page = open_cockpit(f"/runs/{demo.failed_run}?step=1&view=tree", viewport=low).page
     steps = page.get_by_role("tree", name="Steps of the run").get_by_role("treeitem")
     expect(steps).to_have_count(11)
@@ -120,9 +121,6 @@ def test_selected_step_is_always_in_view(open_cockpit: OpenCockpit, demo: Demo) 
         page.keyboard.press("j")
         expect(page).to_have_url(re.compile(f"step={number}&"))
     expect(steps.last).to_have_attribute("aria-selected", "true")
-    expect(steps.last).to_be_in_viewport(ratio=1)
-    lower: ViewportSize = {"width": 1440, "height": 380}
-    page.set_viewport_size(lower)
     expect(steps.last).to_be_in_viewport(ratio=1)
 
 

@@ -36,8 +36,8 @@ def test_lease_is_as_long_as_the_recording_needs() -> None:
     _send(beginning(RUN))
     Segment.objects.update(size=100_000_000)
     _send(beginning("run-2"), run="run-2")
-    for seconds in (230, 30):
-        Recording.objects.update(due_at=datetime.now(UTC) - timedelta(seconds=1))
+    for run, seconds in ((RUN, 230), ("run-2", 30)):
+        Recording.objects.filter(external_id=run).update(due_at=datetime.now(UTC) - timedelta(seconds=1))
         [job] = assembler._claim()
         lease = Recording.objects.get(id=job.recording.id).leased_until
         assert lease is not None

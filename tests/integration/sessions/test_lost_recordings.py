@@ -14,6 +14,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db.models.functions import Now
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
+from pytest_django import Settings
 
 from diffing import services as diffing
 from replay.core.errors import ReplayRefusal
@@ -212,11 +213,14 @@ def test_execution_finds_damage_in_long_runs(monkeypatch: pytest.MonkeyPatch) ->
     assert labels(replay(run)) == {step.sequence_no: ("simulated", "artifact_missing")}
 
 
-def test_launch_finds_damage_that_a_preview_of_a_long_run_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_launch_finds_damage_that_a_preview_of_a_long_run_does_not_read(
+    monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> None:
+    settings.PROVIDERS = {"desk": {"protocol": "openai", "base_url": "http://127.0.0.1:9/v1"}}
     run = record(order_desk()).run_id
     damaged_step = tool_step(run, "search_policy")
     lose(damaged_step.output_ref, "flipped")
-    # The call of the damaged step is resolved, because the model step before it gets another request.
+    # The call of the damaged step is resolved, because the model step before it is called again.
     temperature = {"match": {"step": damaged_step.sequence_no - 1}, "model": {"temperature": 1}}
     monkeypatch.setattr("replay.store.graph_loader._FULL_CHECK_STEPS", 1)
     assert services.preview(request(run, entries=[temperature])).refusals == []

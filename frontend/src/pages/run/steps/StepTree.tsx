@@ -27,6 +27,7 @@ export function StepTree(props: Props): ReactElement {
   const { rows } = props;
   const selectedNumber = useSelectedNumber();
   const scroller = useRef<HTMLDivElement>(null);
+  const selectedPlace = useRef<HTMLDivElement>(null);
   const rowHeight = window.matchMedia("(pointer: coarse)").matches ? 40 : 28;
   // A new function would make the list measure all rows again at each key press.
   const keyOf = useCallback((index: number) => rows[index]?.step.sequence_no ?? index, [rows]);
@@ -37,12 +38,14 @@ export function StepTree(props: Props): ReactElement {
     getItemKey: keyOf,
     overscan: 8,
   });
+  const selectedIndex = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
   const reveal = useEffectEvent(() => {
     const list = scroller.current;
-    const index = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
-    if (!list || index < 0) return;
-    const top = scrollTo(index, rowHeight, { top: list.scrollTop, height: list.clientHeight });
+    if (!list || selectedIndex < 0) return;
+    const top = scrollTo(selectedIndex, rowHeight, { top: list.scrollTop, height: list.clientHeight });
     if (top !== null) list.scrollTop = top;
+    // In a low window, the page around the list scrolls, too.
+    selectedPlace.current?.scrollIntoView({ block: "nearest" });
   });
   // Also when the rest of a long run arrives, which may contain the step of the address, and when a panel above the list
   // takes a part of its height.
@@ -62,6 +65,14 @@ export function StepTree(props: Props): ReactElement {
         aria-activedescendant={selectedNumber === null ? undefined : `step-row-${selectedNumber}`}
       >
         <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
+          {selectedIndex >= 0 && (
+            <div
+              ref={selectedPlace}
+              className={classes.place}
+              style={{ top: selectedIndex * rowHeight, height: rowHeight }}
+              role="presentation"
+            />
+          )}
           {items.map((item) => {
             const node = rows[item.index];
             if (!node) return null;

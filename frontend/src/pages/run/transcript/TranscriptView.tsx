@@ -34,7 +34,10 @@ export function TranscriptView(props: Props): ReactElement {
   });
   const reveal = useEffectEvent(() => {
     const index = rows.findIndex(({ step }) => step.sequence_no === selectedNumber);
-    if (index >= 0) virtual.scrollToIndex(index, { align: "auto" });
+    if (index < 0) return;
+    virtual.scrollToIndex(index, { align: "auto" });
+    // In a low window, the page around the list scrolls, too.
+    scroller.current?.scrollIntoView({ block: "nearest" });
   });
   // Also when the rest of a long run arrives, which may contain the step of the address, and when a panel above the list
   // takes a part of its height.
