@@ -169,9 +169,15 @@ class TurnCalls:
         """First unused recorded call of the same tool before the next recorded model step."""
         return self._next_unused(call.callee, at)
 
+    def belongs_to(self, node: Node, model: Node) -> bool:
+        """True if a recorded call was made for the answer of a recorded model step."""
+        return model.no < node.no < self._end_of_turn(model)
+
+    def _end_of_turn(self, model: Node) -> int:
+        return next((later.no for later in self._loop.models if later.no > model.no), self._loop.last + 1)
+
     def _next_unused(self, tool: str, at: Node) -> Node | None:
-        later_models = (model.no for model in self._loop.models if model.no > at.no)
-        end = next(later_models, self._loop.last + 1)
+        end = self._end_of_turn(at)
         for node in self._loop.calls_after(self._start.no):
             free = node not in self._reserved_nodes and node.no not in self._used_numbers | self._replaced_numbers
             if at.no < node.no < end and free and self._request_of(node)[0] == tool:
