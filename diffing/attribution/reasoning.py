@@ -222,9 +222,9 @@ def _is_run_input(atom: Atom) -> bool:
 
 def _is_model_choice(atom: Atom, flow: Flow) -> bool:
     """True for a call of one run alone that answered a model, though the answer with which it asked is not recorded."""
-    place = atom.pair.place
-    is_lone_call = atom.pair.sides is None and atom.pair.step.type in _CALLS
-    answers_model = any(link.kind is EdgeKind.TOOL_CALL_ID for link in flow.outgoing(place)) if is_lone_call else False
+    if atom.pair.sides is not None or atom.pair.step.type not in _CALLS:
+        return False
+    answers_model = any(link.kind is EdgeKind.TOOL_CALL_ID for link in flow.outgoing(atom.pair.place))
     return answers_model and not _follows_from_call(atom.pair, flow)
 
 

@@ -63,7 +63,7 @@ class Reach:
                 "steps": [*sorted(steps)[:_LIST_LIMIT]],
                 "through": [*upstream_steps[:_LIST_LIMIT]],
                 "content": [*item_details],
-                "requests_unknown": any(map(_is_request, unplaced_links)),
+                "requested_by": [*sorted({link.producer for link in unplaced_links if _is_request(link)})],
             }
         }
 
@@ -153,8 +153,8 @@ def explanation(assumption: JSONObject) -> str:
             f"Assumed unaffected: {source_text} may have contributed to its input; "
             f"the origin of {first['path'] or 'its input'} is unknown ({first['snippet']})"
         )
-    if details["requests_unknown"]:
-        return f"Assumed unaffected: it is unknown whether {source_text} would still request this call"
+    if callers := [no for no in as_list(details["requested_by"]) if isinstance(no, int)]:
+        return f"Assumed unaffected: it is unknown whether {step_list(callers)} would still request this call"
     if details["steps"] and not details["through"]:
         return f"Assumed unaffected: {source_text} changed in a way that its input does not show"
     return f"Assumed unaffected because its input rests on such an assumption: {source_text}"

@@ -46,7 +46,8 @@ class Call:
 
     `no` and `parent` are numbers in the derived run. `complete` is false if the input is unknown: the recorded input is
     missing, or the contribution of the changed steps `unknown_producers` cannot be derived. `replies` are messages that
-    a person typed after an answer that has changed.
+    a person typed after an answer that has changed. `is_moved` is true for a recorded call that is made in another turn
+    than recorded: what happened in between may change its answer.
     """
 
     no: int
@@ -59,6 +60,7 @@ class Call:
     unknown_producers: tuple[int, ...] = ()
     replies: Replies = NO_REPLIES
     changed: bool = False
+    is_moved: bool = False
     differs: tuple[str, ...] = ()
     because: tuple[int, ...] = ()
     provider: str = ""

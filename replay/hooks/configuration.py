@@ -4,15 +4,15 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
-import pydantic
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from pydantic import Field, field_validator, model_validator
 
 from replay.core.hooks import Decision
 from replay.hooks.registry import compile_matcher
+from replay.live.operator_entries import EntryT, parse_entry
 from replay.live.operator_urls import OperatorUrl
 from replay.live.tools.types import Environment, Name
 from traces.core.json_types import JSONValue
@@ -129,9 +129,6 @@ class TelemetryEntry(Schema):
         )
 
 
-Entry = TypeVar("Entry", HookEntry, TelemetryEntry)
-
-
 def hooks() -> dict[str, HookEntry]:
     """Return the hooks by name, in configuration order; raises `ImproperlyConfigured`."""
     entries = _entries(HookEntry, "FORKPOINT_HOOKS", settings.HOOKS)
@@ -174,14 +171,5 @@ def missing_variable(http: HttpPlace | None) -> str:
     return f"the environment variable {missing[0]} is not set" if missing else ""
 
 
-def _entries(kind: type[Entry], variable: str, values: Mapping[str, Any]) -> dict[str, Entry]:
-    return {name: _entry(kind, f"{variable}.{name}", entry) for name, entry in values.items()}
-
-
-def _entry(kind: type[Entry], location: str, value: object) -> Entry:
-    try:
-        return kind.model_validate(value)
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = "".join(f".{part}" for part in first["loc"])
-        raise ImproperlyConfigured(f"{location}{place}: {first['msg'].removeprefix('Value error, ')}.") from error
+def _entries(kind: type[EntryT], variable: str, values: Mapping[str, Any]) -> dict[str, EntryT]:
+    return {name: parse_entry(kind, f"{variable}.{name}", entry) for name, entry in values.items()}

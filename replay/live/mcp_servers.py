@@ -2,10 +2,9 @@
 
 from typing import Final
 
-import pydantic
 from django.conf import settings
-from django.core.exceptions import ImproperlyConfigured
 
+from replay.live.operator_entries import parse_entry
 from replay.live.operator_urls import OperatorUrl
 from traces.core.schema import Schema
 
@@ -20,13 +19,4 @@ class McpServer(Schema):
 
 def configured_servers() -> dict[str, McpServer]:
     """Return the servers by name; raises `ImproperlyConfigured`."""
-    return {name: _server(f"{VARIABLE}.{name}", entry) for name, entry in settings.MCP_SERVERS.items()}
-
-
-def _server(location: str, entry: object) -> McpServer:
-    try:
-        return McpServer.model_validate(entry)
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = "".join(f".{part}" for part in first["loc"])
-        raise ImproperlyConfigured(f"{location}{place}: {first['msg'].removeprefix('Value error, ')}.") from error
+    return {name: parse_entry(McpServer, f"{VARIABLE}.{name}", entry) for name, entry in settings.MCP_SERVERS.items()}

@@ -19,7 +19,7 @@ from replay.loops.tool_calls import TurnCalls
 from replay.overrides.edits import Edits
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import Label, Reason, StepType
+from traces.core.vocabulary import StepType
 from traces.signatures.call_signatures import signature
 
 # Value of an answer's `divergence` detail for a step that is not in the recording.
@@ -82,7 +82,7 @@ class TurnFollower:
                 if implicit is not None:
                     return (yield from self._run_implicit(request, implicit, verdict))
         call = self._tool_call(request, parent)
-        answer = self._at_its_place(call, self._resolve(call, verdict))
+        answer = self._resolve(call, verdict)
         if answer.detail.get(RERUN) and (
             place := answer.source or self._calls.replaced_call(call, self._position.model)
         ):
@@ -107,15 +107,6 @@ class TurnFollower:
         return turns.make_tool_call(
             self._parts, self._key, call, verdict, lambda: self._calls.answer(call, self._position.model)
         )
-
-    def _at_its_place(self, call: Call, answer: Answer) -> Answer:
-        """Label an answer cached that was recorded in another turn: what happened in between may have changed it."""
-        node = call.node
-        if node is None or answer.label is not Label.EXACT or self._calls.belongs_to(node, self._position.model):
-            return answer
-        match_detail: JSONObject = {"step": node.no, "id": str(node.id)}
-        detail = {**answer.detail, "matched": match_detail}
-        return replace(answer, action="cache", label=Label.CACHED, reason=Reason.CACHE_SIGNATURE, detail=detail)
 
     def _run_implicit(
         self, request: JSONObject, implicit: ImplicitCall, verdict: Verdict
@@ -201,6 +192,7 @@ class TurnFollower:
             input=arguments,
             node=node,
             changed=changed,
+            is_moved=node is not None and not self._calls.belongs_to(node, self._position.model),
             differs=("arguments",) if changed and node else (),
             tool_name=tool,
             call_id=str(request.get("id") or ""),

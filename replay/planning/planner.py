@@ -276,17 +276,19 @@ def _warnings_of_following(steps: list[PlannedStep], policy: Policy, events: Seq
         warnings.append(f"Nothing is executed again: `allow` lists {kinds}, and no such call follows.")
     if placeholders:
         warnings.append(_placeholder_warning(placeholders, events))
-    failing_call = next(failing_calls, None)
-    number = None if failing_call is None else failing_call.no if failing_call.node is None else failing_call.node.no
     assumed_numbers = [step.sequence_no for step in steps if step.reason == Reason.ASSUMED_UNAFFECTED]
-    if reached_numbers := [no for no in assumed_numbers if number is None or no < number]:
-        warnings.append(assumed_warning(reached_numbers))
-    if failing_call is not None:
+    failure_warnings = []
+    if (failing_call := next(failing_calls, None)) is not None:
+        number = failing_call.no if failing_call.node is None else failing_call.node.no
         note = ", which is not in the recording" if failing_call.node is None else ""
-        warnings.append(
+        failure_warnings.append(
             f"The replay will fail at step {number}{note}: nothing can answer it, and the policy's fallback is `fail`."
         )
-    return warnings
+        # It does not reach the others.
+        assumed_numbers = [no for no in assumed_numbers if no < number]
+    if assumed_numbers:
+        warnings.append(assumed_warning(assumed_numbers))
+    return [*warnings, *failure_warnings]
 
 
 def _placeholder_warning(numbers: Sequence[int], events: Sequence[Event]) -> str:

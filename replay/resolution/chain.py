@@ -107,8 +107,12 @@ class ResolverChain:
         """Answer of an equal call of the recording; a failed one may succeed next time, so it is not repeated."""
         if node is None or node.losses or node.status is not StepStatus.OK:
             return None
+        return self._from_equal_call(node, repeated=True)
+
+    def _from_equal_call(self, node: Node, **facts: JSONValue) -> Answer:
+        """Answer that was recorded for an equal call at another place of the run."""
         answer = self._from_recording(node, label=Label.CACHED, reason=Reason.CACHE_SIGNATURE)
-        match_detail: JSONObject = {"step": node.no, "id": str(node.id), "repeated": True}
+        match_detail: JSONObject = {"step": node.no, "id": str(node.id), **facts}
         return replace(answer, action="cache", detail={"matched": match_detail})
 
     def _from_similar(self, match: Match[Node] | None) -> Answer | None:
@@ -162,6 +166,8 @@ class ResolverChain:
         if (assumption := self._assumption(node)) is not None:
             answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.ASSUMED_UNAFFECTED)
             return replace(answer, action="simulate", detail=assumption, note=explanation(assumption))
+        if call.is_moved:
+            return self._from_equal_call(node)
         return self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
 
     def _reuse_unverified(self, node: Node) -> Answer | None:

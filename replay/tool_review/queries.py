@@ -111,7 +111,8 @@ def _usage_by_tool() -> dict[str, _ToolUsage]:
 def _offers(usage_by_tool: dict[str, _ToolUsage]) -> dict[str, _Offer]:
     """Return tool definitions from the newest runs, and from before the last calls of each used tool."""
     newest = _first_offers(Run.objects.order_by("-id").values_list("id", flat=True)[:_NEWEST_RUNS])
-    refs = [*_offers_before_calls(usage_by_tool), *newest]
+    first_calls = [*_first_calls(usage_by_tool)]
+    refs = [*_offers_before_calls(first_calls), *newest]
     values = artifacts.load(dict.fromkeys(ref for ref in refs if ref))
     lists: list[JSONValue] = [tools for value in values.values() if (tools := member(value, "tools"))]
     offers: dict[str, _Offer] = {}
@@ -119,7 +120,7 @@ def _offers(usage_by_tool: dict[str, _ToolUsage]) -> dict[str, _Offer]:
         name, offer = _offer(tool)
         if name and (name not in offers or not offers[name].description):
             offers[name] = offer
-    for name, description in _recorded_descriptions(usage_by_tool):
+    for name, description in _recorded_descriptions(first_calls):
         offer = offers.get(name, _Offer(description="", parameters=None))
         offers[name] = offer if offer.description else replace(offer, description=description)
     return offers
@@ -132,18 +133,18 @@ def _first_offers(runs: Iterable[UUID]) -> Iterator[str]:
     yield from Run.objects.filter(id__in=list(runs)).annotate(ref=first).values_list("ref", flat=True)
 
 
-def _offers_before_calls(usage_by_tool: dict[str, _ToolUsage]) -> Iterator[str]:
-    """Yield the input of the model step before the first call of each tool, in its last run."""
+def _offers_before_calls(first_calls: Iterable[QuerySet[Step]]) -> Iterator[str]:
+    """Yield the inputs of the model steps before some calls."""
     models = Step.objects.filter(
         run=OuterRef("run_id"), type=StepType.MODEL, sequence_no__lt=OuterRef("sequence_no")
     ).order_by("-sequence_no")
-    for calls in _first_calls(usage_by_tool):
+    for calls in first_calls:
         yield from calls.annotate(ref=Subquery(models.values("input_ref")[:1])).values_list("ref", flat=True)
 
 
-def _recorded_descriptions(usage_by_tool: dict[str, _ToolUsage]) -> Iterator[tuple[str, str]]:
+def _recorded_descriptions(first_calls: Iterable[QuerySet[Step]]) -> Iterator[tuple[str, str]]:
     """Yield the names of tools whose calls were recorded with a description, and that description."""
-    for calls in _first_calls(usage_by_tool):
+    for calls in first_calls:
         rows = calls.exclude(attributes_ref="").values_list("tool_name", "name", "attributes_ref")
         values = artifacts.load({ref for *_, ref in rows})
         for tool_name, name, ref in rows:

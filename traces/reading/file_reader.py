@@ -5,10 +5,11 @@ line, the valid lines are read and each invalid one is reported.
 """
 
 import io
-import logging
 import pickle
 from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from traceback import extract_tb
 from typing import IO, Final
 
 from traces.bundles import archive
@@ -35,8 +36,6 @@ from traces.reading.progress import (
 )
 from traces.reading.spread_runs import SpreadFiles
 from traces.reading.unread_members import RunContents, UnreadMembers
-
-_logger: Final = logging.getLogger(__name__)
 
 # Storing a run takes time however small it is. So runs are limited per file, and per MiB of a large file. Recordings
 # of real work have more than 100 bytes per run unless they are compressed.
@@ -303,9 +302,11 @@ def _runs_of(importer: Importer, sources: list[Source]) -> Iterator[RecordedRun]
     except (ProblemError, MemoryError):
         raise
     except Exception as error:
-        _logger.exception("The importer of %s failed", importer.title)
-        reason = f"an error of Forkpoint: the importer of {importer.title} failed with {type(error).__name__}: {error}"
-        raise BadFile(f"{reason}. Please report it", "byte 0") from error
+        # Without its message and a log entry: both may quote the file.
+        frame = extract_tb(error.__traceback__)[-1]
+        place = f"{PurePath(frame.filename).name}, line {frame.lineno}"
+        reason = f"the importer of {importer.title} failed with {type(error).__name__} ({place})"
+        raise BadFile(f"an error of Forkpoint: {reason}. Please report it", "byte 0") from error
 
 
 def _read_document(importer: Importer, source: Source, size: int) -> Iterator[Event]:

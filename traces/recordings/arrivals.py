@@ -12,7 +12,6 @@ from django.db.models import Sum
 
 from traces.core.canonical import digest
 from traces.core.ids import new_id
-from traces.core.step_header import step_view
 from traces.errors import NotFound, ProblemError
 from traces.ingest.seal_times import FIRST_LOOK
 from traces.models import Recording, Segment
@@ -46,7 +45,7 @@ class WrongOffset(ProblemError):
     status = 409
 
 
-@step_view
+@dataclass(frozen=True, kw_only=True, slots=True)
 class NewSegment:
     """The records of one request that belong to one run, in the format of an importer.
 

@@ -55,7 +55,7 @@ def hidden_errors(steps: Sequence[StepContent]) -> Iterator[Place]:
             yield Place(
                 kind=PlaceKind.HIDDEN_ERROR,
                 step=step.no,
-                title=f"{step.name} returned an error",
+                title=f"{step.name} returned an error or a refusal",
                 text=quote(text),
                 path=path,
                 related=step.producers[-_MAX_CAUSES:],

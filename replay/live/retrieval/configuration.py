@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import pydantic
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 from replay.core.calls import RetrieverMatch
 from replay.live import providers
+from replay.live.operator_entries import parse_entry
 from replay.live.retrieval.types import Retriever, RetrieverEntry
 from traces.core.json_access import as_object, as_string, has_string
 from traces.core.json_types import JSONValue
@@ -80,12 +80,7 @@ def _names(retrievers: Sequence[Retriever]) -> str:
 
 def _retriever(name: str, value: object) -> Retriever:
     location = f"{VARIABLE}.{name}"
-    try:
-        entry = RetrieverEntry.model_validate(value)
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = "".join(f".{part}" for part in first["loc"])
-        raise ImproperlyConfigured(f"{location}{place}: {first['msg'].removeprefix('Value error, ')}.") from error
+    entry = parse_entry(RetrieverEntry, location, value)
     available = providers.configured_providers()
     for profile, embedding in entry.embeddings.items():
         if embedding.provider is None:

@@ -4,10 +4,10 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
-import pydantic
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
+from replay.live.operator_entries import parse_entry
 from replay.live.tools.types import Tool, ToolEntry
 
 GROUP: Final = "forkpoint.tools"
@@ -32,12 +32,7 @@ def callables() -> dict[str, EntryPoint]:
 
 def _tool(name: str, value: object) -> Tool:
     location = f"FORKPOINT_TOOLS.{name}"
-    try:
-        entry = ToolEntry.model_validate(value)
-    except pydantic.ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = "".join(f".{part}" for part in first["loc"])
-        raise ImproperlyConfigured(f"{location}{place}: {first['msg'].removeprefix('Value error, ')}.") from error
+    entry = parse_entry(ToolEntry, location, value)
     if entry.python is not None and entry.python not in callables():
         detail = f"no installed package offers it in the entry point group `{GROUP}`"
         raise ImproperlyConfigured(f"{location}.python is “{entry.python}”: {detail}.")

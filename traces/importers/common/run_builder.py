@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -10,7 +10,6 @@ from traces.core.canonical import NotCanonical, canonical_bytes, digest_bytes
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
-from traces.core.step_header import step_view
 from traces.core.storable_text import storable
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers.common.judgements import words
@@ -42,7 +41,7 @@ _CONTAINERS: Final = (
 )
 
 
-@step_view
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RunFacts:
     """A source's record of a run without its steps.
 

@@ -65,4 +65,6 @@ def test_error_of_an_importer_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
         registry, "IMPORTERS", tuple(broken if item is example else item for item in registry.IMPORTERS)
     )
     ((reason, _),) = problems((fixtures.FOLDER / "amp.json").read_bytes())
-    assert reason.startswith("an error of Forkpoint: the importer of Amp threads failed with KeyError: 'chunks'")
+    assert reason.startswith(
+        "an error of Forkpoint: the importer of Amp threads failed with KeyError (test_shapes.py, line "
+    )

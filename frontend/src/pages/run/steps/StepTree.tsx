@@ -1,5 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useEffectEvent, useRef, type ReactElement } from "react";
+import { useCallback, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
 import { useSelectedNumber } from "../selection";
 import type { StepPlans } from "../stepPlans";
 import { Minimap } from "./Minimap";
@@ -38,7 +38,10 @@ export function StepTree(props: Props): ReactElement {
     getItemKey: keyOf,
     overscan: 8,
   });
-  const selectedIndex = rows.findIndex((row) => row.step.sequence_no === selectedNumber);
+  const selectedIndex = useMemo(
+    () => rows.findIndex((row) => row.step.sequence_no === selectedNumber),
+    [rows, selectedNumber],
+  );
   const reveal = useEffectEvent(() => {
     const list = scroller.current;
     if (!list || selectedIndex < 0) return;

@@ -56,7 +56,7 @@ export default function ImportDialog({ imports }: { imports: Import }): ReactEle
       </ul>
       {state.unreadMembers.length > 0 && (
         <details>
-          <summary>{pluralize(state.unreadMembers.length, "member")} of the files are in no run</summary>
+          <summary>In no run: {pluralize(state.unreadMembers.length, "member")} of the files</summary>
           {state.unreadMembers.map(({ member, values, path }) => (
             <p key={member}>
               <code>{member}</code>{" "}
