@@ -90,14 +90,28 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection.adapters.register_loader("jsonb", _JsonText)
         return connection
 
+    def chunked_cursor(self) -> Any:
+        """Return a cursor that reads in chunks; outside of a transaction, one that reads all rows at once.
+
+        There, PostgreSQL would keep the result for the connection, and a pooler may pass the next chunk's query to
+        another one.
+        """
+        return super().chunked_cursor() if self.in_atomic_block else self.cursor()
+
     @contextmanager
     def migration_lock(self) -> Iterator[None]:
-        """Wait until no other process migrates the database."""
-        with self.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_lock(%s)", [_MIGRATION_LOCK])
+        """Wait until no other process migrates the database.
+
+        The lock is that of a transaction beside the migrations: poolers exchange the connections of a session.
+        """
+        other = self.copy()
         try:
+            with other.cursor() as cursor:
+                other.set_autocommit(False)
+                cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_MIGRATION_LOCK])
             yield
         finally:
             # A lost connection has lost the lock, too.
-            with suppress(Error), self.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [_MIGRATION_LOCK])
+            with suppress(Error):
+                other.close()
