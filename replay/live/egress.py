@@ -157,13 +157,21 @@ class _LimitedStream(httpcore2.NetworkStream):
 def refusal(destination: Destination, address: Address) -> str:
     """Return why this address of the host must not be reached; empty if it may."""
     effective = _effective_address(address)
-    if destination.operator and destination.host in {str(address), str(effective)}:
+    if destination.operator and _address_in(destination.host) in (address, effective):
         return ""
     if effective.is_link_local or effective.is_multicast or effective.is_unspecified:
         return f"it resolves to {address}, which is link-local, multicast or unspecified"
     if destination.operator or effective.is_global:
         return ""
     return f"it resolves to {address}, a private address that is not configured"
+
+
+def _address_in(host: str) -> Address | None:
+    """Return the address that a host is; None for a name."""
+    try:
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
 
 
 def _effective_address(address: Address) -> Address:
