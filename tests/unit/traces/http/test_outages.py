@@ -1,6 +1,8 @@
 """What a client learns of a database that cannot work."""
 
 import sqlite3
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,15 +20,15 @@ def outage_of(database: sqlite3.Connection) -> str:
     return name_outage(error)
 
 
-def test_full_disk_is_named() -> None:
-    database = sqlite3.connect(":memory:")
-    database.execute("CREATE TABLE t (data)")
-    database.execute("PRAGMA max_page_count = 10")
-    assert outage_of(database) == "the disk of the server's database is full"
+def test_full_disk_is_named(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE t (data)")
+    connection.execute("PRAGMA max_page_count = 10")
+    assert outage_of(connection) == "the disk of the server's database is full"
 
 
 def test_other_writer_is_no_failure(tmp_path: Path) -> None:
-    writer, other = (sqlite3.connect(tmp_path / "db", timeout=0, isolation_level=None) for _ in range(2))
-    writer.execute("CREATE TABLE t (data)")
-    writer.execute("BEGIN IMMEDIATE")
-    assert outage_of(other) == "the database did not respond"
+    open_file = partial(sqlite3.connect, tmp_path / "db", timeout=0, isolation_level=None)
+    with closing(open_file()) as writer, closing(open_file()) as other:
+        writer.execute("CREATE TABLE t (data)")
+        writer.execute("BEGIN IMMEDIATE")
+        assert outage_of(other) == "the database did not respond"

@@ -1,6 +1,7 @@
 """Detection of formats, and the runs that example recordings become."""
 
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -290,9 +291,9 @@ def test_truncated_krabs_telemetry_is_partial_run() -> None:
 
 
 def krabs_database(*, old: bool) -> bytes:
-    connection = sqlite3.connect(":memory:")
     attempt, values = ("", "") if old else (", attempt INTEGER", ", 0")
-    connection.executescript(f"""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(f"""
         CREATE TABLE sessions (id TEXT, agent_id TEXT, model TEXT, provider TEXT, created_at INTEGER, metadata TEXT);
         CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, agent_id TEXT, turn INTEGER, role TEXT,
             content TEXT, tool_call_id TEXT, tool_name TEXT, tool_args TEXT, created_at INTEGER);
@@ -312,8 +313,8 @@ def krabs_database(*, old: bool) -> bytes:
         INSERT INTO errors VALUES (1, 'k-1', 'a-1', 0, 'find_book', 'HTTP 503'{values}, 1760000002),
             (2, 'k-1', 'a-1', 0, 'find_book', 'HTTP 503'{values}, 1760000002);
     """)
-    connection.commit()
-    return connection.serialize()
+        connection.commit()
+        return connection.serialize()
 
 
 @pytest.mark.parametrize("old", [True, False])

@@ -199,8 +199,7 @@ def test_deep_parent_chain_is_read() -> None:
     assert count_runs(registry.get_importer("prela"), orjson.dumps(spans)) == 1
 
 
-def test_endless_database_view_is_refused() -> None:
-    connection = sqlite3.connect(":memory:")
+def test_endless_database_view_is_refused(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE TABLE sessions (id TEXT, created_at INTEGER)")
     connection.execute("CREATE TABLE messages (id INTEGER, session_id TEXT)")
     connection.execute("DROP TABLE sessions")

@@ -3,6 +3,7 @@
 import sqlite3
 import tracemalloc
 from collections.abc import Sequence
+from contextlib import closing
 
 import pytest
 
@@ -29,7 +30,7 @@ LARGE_DEFAULT = (
 
 
 def database(*statements: str) -> bytes:
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         for statement in statements:
             connection.execute(statement)
         connection.commit()

@@ -125,8 +125,7 @@ def test_summary_replaces_earlier_messages() -> None:
     ]
 
 
-def test_database_has_sessions_like_exports() -> None:
-    connection = sqlite3.connect(":memory:")
+def test_database_has_sessions_like_exports(connection: sqlite3.Connection) -> None:
     connection.executescript(
         "CREATE TABLE `session` (`id` text, `parent_id` text, `title` text, `time_created` integer);"
         "CREATE TABLE `message` (`id` text, `session_id` text, `data` text);"

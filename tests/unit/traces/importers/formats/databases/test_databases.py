@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import msgspec
@@ -36,7 +37,7 @@ Rows = Sequence[tuple[str, Sequence[Any]]]
 
 
 def database(tables: Sequence[str], rows: Rows) -> bytes:
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         for table in tables:
             connection.execute(table)
         for table, row in rows:

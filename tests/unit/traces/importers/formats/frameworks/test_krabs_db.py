@@ -1,6 +1,7 @@
 """Krabs databases and telemetry with many sessions, some of them damaged."""
 
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import orjson
@@ -21,10 +22,9 @@ CREATE TABLE token_usage (id INTEGER PRIMARY KEY, session_id TEXT, turn INTEGER,
 """
 
 
-def database(sessions: int) -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:")
+def add_sessions(connection: sqlite3.Connection, count: int) -> None:
     connection.executescript(SCHEMA)
-    for number in range(sessions):
+    for number in range(count):
         session = f"s{number}"
         connection.execute("INSERT INTO sessions VALUES (?, 'a', 'm', 'local', ?)", (session, 1_700_000_000 + number))
         usage = (number, session, 0, number, 1)
@@ -32,7 +32,6 @@ def database(sessions: int) -> sqlite3.Connection:
         for role in ("user", "assistant"):
             message = (session, role, f"{role} {number}")
             connection.execute("INSERT INTO messages (session_id, turn, role, content) VALUES (?, 0, ?, ?)", message)
-    return connection
 
 
 def read(data: bytes) -> tuple[list[RecordedRun], list[str]]:
@@ -41,17 +40,18 @@ def read(data: bytes) -> tuple[list[RecordedRun], list[str]]:
     return runs, [str(problem) for problem in source.problems]
 
 
-def test_many_sessions_need_little_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_sessions_need_little_work(connection: sqlite3.Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_file, "_MOST_WORK", 150)
-    runs, problems = read(database(200).serialize())
+    add_sessions(connection, 200)
+    runs, problems = read(connection.serialize())
     assert problems == []
     assert [run.external_id for run in runs] == [f"s{number}" for number in range(200)]
     assert all(f"assistant {number}" in str(run.steps[-1].output) for number, run in enumerate(runs))
     assert sum(step.tokens_in or 0 for step in runs[7].steps) == 7
 
 
-def test_bad_session_leaves_others_intact() -> None:
-    connection = database(3)
+def test_bad_session_leaves_others_intact(connection: sqlite3.Connection) -> None:
+    add_sessions(connection, 3)
     connection.execute("DELETE FROM messages WHERE session_id = 's1'")
     connection.execute("UPDATE messages SET created_at = 'soon' WHERE session_id = 's2' AND role = 'user'")
     runs, problems = read(connection.serialize())
@@ -95,9 +95,9 @@ INSERT INTO errors (session_id, turn, context, message, attempt, created_at) VAL
 
 
 def failing_session(rows: str = "") -> RecordedRun:
-    connection = sqlite3.connect(":memory:")
-    connection.executescript(SCHEMA + CALLS_AND_FAILURES + rows)
-    (run,), problems = read(connection.serialize())
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(SCHEMA + CALLS_AND_FAILURES + rows)
+        (run,), problems = read(connection.serialize())
     assert problems == []
     return run
 

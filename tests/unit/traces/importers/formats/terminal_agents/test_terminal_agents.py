@@ -39,8 +39,7 @@ def crush_message(number: int, session: str, role: str, *parts: tuple[str, dict[
     return f"m{number}", session, role, content, "gpt-5" if role == "assistant" else "", START + number
 
 
-def test_crush_database_nests_subagents() -> None:
-    connection = sqlite3.connect(":memory:")
+def test_crush_database_nests_subagents(connection: sqlite3.Connection) -> None:
     connection.executescript(CRUSH)
     rows = [("s1", None, "Stock", 900, 0.5, START), ("m1$$call_1", "s1", "Search", 10, 0.25, START)]
     connection.executemany("INSERT INTO sessions VALUES (?, ?, ?, ?, ?, ?)", rows)
@@ -65,8 +64,7 @@ def test_crush_database_nests_subagents() -> None:
     assert [step.error for step in fixtures.steps(run, StepType.MODEL) if step.error] == ["overloaded"]
 
 
-def test_goose_database_has_sessions() -> None:
-    connection = sqlite3.connect(":memory:")
+def test_goose_database_has_sessions(connection: sqlite3.Connection) -> None:
     connection.executescript(GOOSE)
     model = '{"model_name": "claude-4"}'
     session = ("20260301_1", "Stock", "anthropic", model, "2026-03-01 10:00:00", 700)
@@ -81,8 +79,7 @@ def test_goose_database_has_sessions() -> None:
     assert {step.model for step in fixtures.steps(run, StepType.MODEL)} == {"claude-4"}
 
 
-def test_other_database_names_its_tables() -> None:
-    connection = sqlite3.connect(":memory:")
+def test_other_database_names_its_tables(connection: sqlite3.Connection) -> None:
     connection.executescript("CREATE TABLE sessions (id); CREATE TABLE messages (id, session_id, body);")
     runs, (problem,) = fixtures.detect_and_read("krabs", connection.serialize())
     assert (runs, "the tables messages, sessions" in problem) == ([], True)
@@ -308,8 +305,7 @@ def test_many_empty_lines_are_read_in_linear_time() -> None:
     assert run.name == "Stock"
 
 
-def test_amazon_q_database_has_conversations() -> None:
-    connection = sqlite3.connect(":memory:")
+def test_amazon_q_database_has_conversations(connection: sqlite3.Connection) -> None:
     connection.executescript("CREATE TABLE conversations_v2 (key TEXT, conversation_id TEXT, value TEXT);")
     user = {"content": {"Prompt": {"prompt": "Is Dune in stock?"}}, "timestamp": None}
     answer = {"Response": {"message_id": "m1", "content": "Yes."}}

@@ -1,6 +1,7 @@
 """Threads of Zed, as files and in its database, trajectories of Trae Agent, and output of Gemini CLI."""
 
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import orjson
@@ -52,7 +53,7 @@ def test_zed_thread_has_results(messages: list[Any], is_packed: bool | None) -> 
     data = orjson.dumps(body)
     if is_packed is not None:
         content = zstandard.compress(data) if is_packed else data
-        with sqlite3.connect(":memory:") as connection:
+        with closing(sqlite3.connect(":memory:")) as connection:
             connection.execute(ZED_TABLE)
             row = ("z-1", "Stock", "2026-10-01T10:00:00Z", "zstd" if is_packed else "json", content)
             connection.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?)", row)
