@@ -26,6 +26,7 @@ EXPECTED: Final = Path(__file__).parents[1] / "fixtures" / "imported"
 FORMATS: Final = {
     "adk_session.json": "adk",
     "agentbench.json": "agentbench",
+    "agentcore.jsonl": "otlp",
     "agentless.json": "agentless",
     "agno.json": "agno",
     "ai_studio.json": "ai-studio",
@@ -34,6 +35,7 @@ FORMATS: Final = {
     "amazon_q.json": "amazon-q",
     "amp.json": "amp",
     "anthropic_messages.json": "chat",
+    "app_insights.json": "otlp",
     "appworld.jsonl": "appworld",
     "atif.json": "atif",
     "atif_calls.json": "atif",
@@ -52,6 +54,7 @@ FORMATS: Final = {
     "claude_code.jsonl": "claude-code",
     "cline_history.json": "cline",
     "cline_ui.json": "cline",
+    "cloud_trace.json": "otlp",
     "codex.jsonl": "codex",
     "codex_calls.jsonl": "codex",
     "codex_exec.jsonl": "codex-exec",

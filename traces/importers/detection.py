@@ -23,7 +23,12 @@ from traces.importers.formats.replay_tools import kurral
 from traces.importers.formats.tracing import event_lines, langfuse_export
 from traces.importers.formats.tracing.langsmith_multipart import is_multipart
 from traces.importers.otlp.batches import find_request
-from traces.importers.otlp.span_documents import find_documents, is_log_document, is_span_document
+from traces.importers.otlp.span_documents import (
+    exported_records,
+    find_documents,
+    is_log_document,
+    is_span_document,
+)
 from traces.importers.otlp.wire import find_request_body
 
 SURE: Final = 1.0
@@ -72,7 +77,7 @@ def sniff_kurral(sample: Sample) -> float:
 def sniff_otlp(sample: Sample) -> float:
     if any(_is_table_by_columns(as_object(value)) for value in sample.values) or _is_span_table(sample):
         return 0.0
-    if any(_is_otlp_value(value) or is_span_document(value) or is_log_document(value) for value in sample.values):
+    if any(map(_is_otlp_value, sample.values)):
         return SURE
     # An archive may contain the output of a console, uncompressed.
     is_archive = archive_members.is_archive(sample.head)
@@ -320,4 +325,6 @@ def _is_submission(body: JSONObject) -> bool:
 
 
 def _is_otlp_value(value: JSONValue) -> bool:
-    return find_request_body(value[0] if isinstance(value, list) and value else value) is not None
+    head = value[0] if isinstance(value, list) and value else next(iter(exported_records(value)), value)
+    is_document = is_span_document(value) or is_span_document(head) or is_log_document(head)
+    return is_document or find_request_body(head) is not None

@@ -13,7 +13,7 @@ from traces.importers.files.json_reader import parse_embedded
 
 _DELIMITERS: Final = (",", ";", "\t")
 # A first line with other names is text.
-_NAME: Final = re.compile(r"[A-Za-z_$#][\w$#.:/() \[\]-]{0,199}")
+_NAME: Final = re.compile(r"[A-Za-z_$#@][\w$#.:/() \[\]-]{0,199}")
 _BEGINNING: Final = 20_000
 
 

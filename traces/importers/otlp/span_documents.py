@@ -19,7 +19,7 @@ from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.source import Record
 from traces.importers.otlp.evaluations import read_annotations
-from traces.importers.otlp.stores import jaeger, rows, zipkin
+from traces.importers.otlp.stores import app_insights, cloud_trace, cloudwatch, jaeger, rows, zipkin
 from traces.importers.otlp.wire import KIND_NAMES, SpanEvent, WireLog, WireSpan, span_fields
 
 _CONTEXT: Final = "context."
@@ -41,28 +41,44 @@ _MOST_LEVELS: Final = 30
 
 def is_span_document(value: JSONValue) -> bool:
     """Return whether `value` is a span, a list of spans, or an object that contains spans."""
-    head = as_object(next(iter(_span_list(value)), None))
+    head, holder = as_object(next(iter(_span_list(value)), None)), as_object(value)
     if jaeger.is_trace(head) or jaeger.is_span(head) or rows.is_row(head):
+        return True
+    if cloudwatch.is_span(head) or app_insights.is_span(head) or cloud_trace.is_span(head, holder):
         return True
     return zipkin.is_span(as_object(first_item(value))) or _is_span(head)
 
 
-def read_spans(value: JSONValue, location: str) -> Iterator[WireSpan]:
-    """Yield the spans of a document."""
+def read_spans(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog]:
+    """Yield the spans of a document, and log records among them."""
     spans = _span_list(value)
     for index, span in enumerate(spans):
         span_location = f"{location}/{index}" if isinstance(value, list) or len(spans) > 1 else location
+        if is_log_document(span):
+            yield from read_log(as_object(span), span_location)
+            continue
         for document in _documents(span, as_object(value)):
             yield _span(require_object(document, span_location), span_location)
 
 
+def exported_records(value: JSONValue) -> list[JSONValue]:
+    """Return the spans and log records in a page of log events or in the tables of a query; empty for anything else."""
+    return cloudwatch.log_events(value) or app_insights.table_rows(as_object(value))
+
+
 def is_log_document(value: JSONValue) -> bool:
     """Return whether `value` is a log record."""
-    return isinstance(value, dict) and value.keys() >= {"body", "severity_number", "trace_id", "span_id"}
+    body = as_object(value)
+    is_record = body.keys() >= {"body", "severity_number", "trace_id", "span_id"}
+    return is_record or cloudwatch.is_log(body) or (app_insights.is_row(body) and not app_insights.is_span(body))
 
 
 def read_log(record: JSONObject, location: str) -> Iterator[WireLog]:
     """Yield a log record of a span; any other is not part of a run."""
+    if cloudwatch.is_log(record):
+        record = cloudwatch.log_document(record)
+    elif app_insights.is_row(record):
+        record = app_insights.log_document(record)
     trace_id, span_id = _id(record["trace_id"]), _id(record["span_id"])
     if not trace_id.strip("0") or not span_id.strip("0"):
         return
@@ -125,6 +141,12 @@ def _documents(span: JSONValue, holder: JSONObject) -> Iterator[JSONValue]:
         yield from (zipkin.document(body) if zipkin.is_span(body := as_object(item)) else item for item in span)
     elif zipkin.is_span(body):
         yield zipkin.document(body)
+    elif cloudwatch.is_span(body):
+        yield cloudwatch.span_document(body)
+    elif app_insights.is_span(body):
+        yield app_insights.span_document(body)
+    elif cloud_trace.is_span(body, holder):
+        yield cloud_trace.document(body, holder)
     else:
         yield from rows.documents([span], holder)
 

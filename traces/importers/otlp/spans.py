@@ -47,14 +47,15 @@ def _records(source: Source) -> Iterator[WireSpan | WireLog]:
 
 def _read_record(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog]:
     """Yield the spans and logs of one record. Raises `BadFile` for one that is neither, and for invalid ids."""
-    if isinstance(value, list):
-        for index, item in enumerate(value):
+    if items := value if isinstance(value, list) else span_documents.exported_records(value):
+        for index, item in enumerate(items):
             yield from _read_record(item, f"{location}/{index}")
     elif span_documents.is_span_document(value):
-        for span in span_documents.read_spans(value, location):
-            # Raises `BadFile` for a span that cannot become a step.
-            build_span_step(span, [], frozenset(), TraceReader())
-            yield span
+        for record in span_documents.read_spans(value, location):
+            if isinstance(record, WireSpan):
+                # Raises `BadFile` for a span that cannot become a step.
+                build_span_step(record, [], frozenset(), TraceReader())
+            yield record
     elif isinstance(value, dict) and span_documents.is_log_document(value):
         yield from span_documents.read_log(value, location)
     else:

@@ -307,7 +307,8 @@ def _complete_facts(
 ) -> SpanFacts:
     """Add the facts common to all kinds of spans: parent, failure, links, unused attributes and events."""
     level = as_text(attributes.look("langfuse.observation.level"))
-    error = wire.message or as_text(attributes.look("langfuse.observation.status_message")) or _exception_message(wire)
+    error = wire.message or as_text(attributes.look("langfuse.observation.status_message"))
+    error = error or _exception_message(events.rest())
     event_list: list[JSONValue] = [
         {"name": event.name, "time": _iso_time(event.time, wire.location), "attributes": event.body}
         for event in events.rest()
@@ -325,8 +326,8 @@ def _complete_facts(
     return facts
 
 
-def _exception_message(wire: WireSpan) -> str:
-    messages = [as_text(event.body.get("exception.message")) for event in wire.events if event.name == "exception"]
+def _exception_message(events: list[SpanEvent]) -> str:
+    messages = [as_text(event.body.get("exception.message")) for event in events if event.name == "exception"]
     return messages[0] if messages else ""
 
 

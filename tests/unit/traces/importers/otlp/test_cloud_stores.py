@@ -1,0 +1,117 @@
+"""Traces as the monitoring of clouds exports them: CloudWatch, Application Insights, Google Cloud Trace."""
+
+import csv
+import io
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.support import importing_fixtures as fixtures
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepStatus, StepType
+
+AGENTCORE = [record.value for record in fixtures.source("agentcore.jsonl").records()]
+ROWS: Any = fixtures.source("app_insights.json").value
+COLUMNS = sorted({name for row in ROWS for name in row})
+WORKSPACE = {
+    "timestamp": "TimeGenerated",
+    "id": "Id",
+    "operation_Id": "OperationId",
+    "operation_ParentId": "ParentId",
+    "name": "Name",
+    "duration": "DurationMs",
+    "success": "Success",
+    "customDimensions": "Properties",
+    "cloud_RoleName": "AppRoleName",
+    "type": "DependencyType",
+    "outerMessage": "OuterMessage",
+}
+
+
+def as_table(rows: list[dict[str, Any]]) -> bytes:
+    target = io.StringIO()
+    writer = csv.DictWriter(target, [*dict.fromkeys(name for row in rows for name in row)])
+    writer.writeheader()
+    writer.writerows(rows)
+    return target.getvalue().encode()
+
+
+def log_events(name: str) -> list[dict[str, Any]]:
+    return [{"@timestamp": "2026-01-01 00:00:00.000", name: orjson.dumps(value).decode()} for value in AGENTCORE]
+
+
+def query_result() -> dict[str, Any]:
+    rows = [[{"field": field, "value": value} for field, value in row.items()] for row in log_events("@message")]
+    return {"results": rows, "status": "Complete"}
+
+
+def tables() -> dict[str, Any]:
+    columns = [{"name": name, "type": "string"} for name in COLUMNS]
+    rows = [[row.get(name) for name in COLUMNS] for row in ROWS]
+    return {"tables": [{"name": "PrimaryResult", "columns": columns, "rows": rows}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("agentcore.jsonl", orjson.dumps({"events": log_events("message"), "nextToken": "t"})),
+        ("agentcore.jsonl", orjson.dumps(query_result())),
+        ("agentcore.jsonl", as_table(log_events("@message"))),
+        ("app_insights.json", orjson.dumps(tables())),
+        ("app_insights.json", as_table(ROWS)),
+        ("app_insights.json", fixtures.json_lines(ROWS[::-1])),
+    ],
+    ids=["log events", "query", "query as CSV", "tables", "CSV", "lines, newest first"],
+)
+def test_shape_of_export_does_not_matter(name: str, data: bytes) -> None:
+    (run,), problems = fixtures.detect_and_read("otlp", data)
+    assert problems == []
+    assert run.steps == fixtures.run(name).steps
+
+
+def test_agentcore_joins_messages_of_logs() -> None:
+    agent, model, tool = fixtures.run("agentcore.jsonl").steps
+    assert isinstance(model.input, dict)
+    assert model.input["messages"] == [{"content": "You keep a bookshop.", "role": "system"}, fixtures.REQUEST]
+    assert (tool.call_id, tool.input, tool.output) == ("tooluse_1", {"title": "Dune"}, [{"text": "3 copies"}])
+    assert "Yes, three copies." in str(agent.output)
+
+
+def test_exception_of_app_insights_is_error_of_its_call() -> None:
+    tool = fixtures.run("app_insights.json").steps[2]
+    assert (tool.type, tool.status, tool.error) == (StepType.TOOL, StepStatus.ERROR, "no index")
+
+
+def test_workspace_names_its_columns_differently() -> None:
+    rows = [{WORKSPACE.get(name, name): value for name, value in row.items()} for row in ROWS]
+    (run,), _ = fixtures.detect_and_read("otlp", orjson.dumps(rows))
+    keys = [(step.key, step.parent, step.started_at, step.ended_at, step.error) for step in run.steps]
+    stored = fixtures.run("app_insights.json").steps
+    assert keys == [(step.key, step.parent, step.started_at, step.ended_at, step.error) for step in stored]
+    assert run.app == "bookshop"
+
+
+def test_cloud_trace_spans_of_both_versions() -> None:
+    document: Any = fixtures.source("cloud_trace.json").value
+    spans = [new_span(document["traceId"], span) for span in document["spans"]]
+    (run,), _ = fixtures.detect_and_read("otlp", orjson.dumps({"spans": spans}))
+    old = fixtures.run("cloud_trace.json")
+    assert [(step.key, step.model, step.tokens_in, step.output) for step in run.steps] == [
+        (step.key, step.model, step.tokens_in, step.output) for step in old.steps
+    ]
+
+
+def new_span(trace_id: str, span: dict[str, Any]) -> JSONObject:
+    """Return a span of version 1 as version 2 has it."""
+    values = {
+        name: {"intValue": value} if value.isdecimal() else {"stringValue": {"value": value}}
+        for name, value in span["labels"].items()
+    }
+    members = {name: value for name, value in span.items() if name not in ("labels", "kind")}
+    return {
+        **members,
+        "name": f"projects/bookshop-1/traces/{trace_id}/spans/{span['spanId']}",
+        "displayName": {"value": span["name"]},
+        "attributes": {"attributeMap": values},
+    }

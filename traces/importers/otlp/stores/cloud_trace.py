@@ -1,0 +1,54 @@
+"""Google Cloud Trace: traces of its API with spans of version 1, and spans of version 2."""
+
+from traces.core.json_access import as_object, as_objects, as_text, first_member
+from traces.core.json_types import JSONObject, JSONValue
+
+
+def is_span(body: JSONObject, holder: JSONObject) -> bool:
+    is_old = {"projectId", "traceId"} <= holder.keys() and {"spanId", "startTime"} <= body.keys()
+    return is_old or ({"spanId", "displayName"} <= body.keys() and "/traces/" in as_text(body.get("name")))
+
+
+def document(span: JSONObject, holder: JSONObject) -> JSONObject:
+    """Return a span as a document. A span of version 1 has the id of its trace in the object around it."""
+    is_new = "displayName" in span
+    status = as_object(span.get("status"))
+    return {
+        "context": {
+            "trace_id": as_text(span["name"]).split("/")[-3] if is_new else holder["traceId"],
+            "span_id": span["spanId"],
+        },
+        "parent_id": span.get("parentSpanId") if span.get("parentSpanId") != "0" else None,
+        "name": _text(span["displayName"]) if is_new else span.get("name"),
+        "kind": f"SpanKind.{as_text(first_member(span, 'spanKind', 'kind')).removeprefix('RPC_')}",
+        "start_time": span.get("startTime"),
+        "end_time": span.get("endTime"),
+        "status_code": "ERROR" if status.get("code") not in (None, 0) else "",
+        "status_message": status.get("message"),
+        "attributes": _attributes(span.get("attributes")) if is_new else as_object(span.get("labels")),
+        "events": [
+            {
+                "name": _text(as_object(event.get("annotation")).get("description")),
+                "timestamp": event.get("time"),
+                "attributes": _attributes(as_object(event.get("annotation")).get("attributes")),
+            }
+            for event in as_objects(as_object(span.get("timeEvents")).get("timeEvent"))
+        ],
+        "resource": {},
+    }
+
+
+def _attributes(value: JSONValue) -> JSONObject:
+    items = as_object(as_object(value).get("attributeMap"))
+    return {name: _value(as_object(item)) for name, item in items.items()}
+
+
+def _value(value: JSONObject) -> JSONValue:
+    """Return the value of an attribute. Numbers of 64 bits are texts in Google's JSON."""
+    if as_text(value.get("intValue")).removeprefix("-").isdecimal():
+        return int(as_text(value["intValue"]))
+    return _text(value["stringValue"]) if "stringValue" in value else value.get("boolValue")
+
+
+def _text(value: JSONValue) -> JSONValue:
+    return as_object(value).get("value")

@@ -1,0 +1,108 @@
+"""CloudWatch: spans of `aws/spans` and log records of agents on Bedrock AgentCore, as their log events contain them.
+
+Both look like OTLP without its envelope, with plain attributes. Strands and LangChain write the messages of a span as
+a log record with `input` and `output`.
+"""
+
+from typing import Final
+
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.files.json_reader import parse_embedded
+
+_IDS: Final = frozenset({"traceId", "spanId"})
+# The column of a table of log events, and their member in a page of the API.
+_MESSAGES: Final = ("@message", "message")
+_DETAILS: Final = "gen_ai.client.inference.operation.details"
+
+
+def is_span(body: JSONObject) -> bool:
+    return _IDS | {"startTimeUnixNano", "name"} <= body.keys() and not has_list(body, "attributes")
+
+
+def is_log(body: JSONObject) -> bool:
+    return _IDS | {"body", "severityNumber"} <= body.keys() and not has_list(body, "attributes")
+
+
+def log_events(value: JSONValue) -> list[JSONValue]:
+    """Return the spans and logs in a log event, a page of these, or the result of a query; empty for anything else."""
+    body = as_object(value)
+    if has_list(body, "events"):
+        rows = as_objects(body["events"])
+    else:
+        rows = [_fields(row) for row in as_list(body.get("results"))] or [body]
+    documents = [parse_embedded(first_member(row, *_MESSAGES)) for row in rows]
+    return [item for item in documents if is_span(document := as_object(item)) or is_log(document)]
+
+
+def _fields(row: JSONValue) -> JSONObject:
+    """Return a row of a query, which is a list of fields."""
+    return {as_text(field.get("field")): field.get("value") for field in as_objects(row)}
+
+
+def span_document(span: JSONObject) -> JSONObject:
+    status, scope = as_object(span.get("status")), as_object(span.get("scope"))
+    return {
+        "context": {"trace_id": span["traceId"], "span_id": span["spanId"], "trace_state": span.get("traceState")},
+        "parent_id": span.get("parentSpanId"),
+        "name": span["name"],
+        "kind": f"SpanKind.{as_text(span.get('kind'))}",
+        "start_time": span["startTimeUnixNano"],
+        "end_time": span.get("endTimeUnixNano"),
+        "status_code": status.get("code"),
+        "status_message": status.get("message"),
+        "attributes": {**_scope_attributes(scope), **as_object(span.get("attributes"))},
+        "events": [
+            {**event, "timestamp": first_member(event, "timeUnixNano", "timestamp")}
+            for event in as_objects(span.get("events"))
+        ],
+        "links": [
+            {"context": {"trace_id": link.get("traceId"), "span_id": link.get("spanId")}, **link}
+            for link in as_objects(span.get("links"))
+        ],
+        "resource": span.get("resource"),
+    }
+
+
+def _scope_attributes(scope: JSONObject) -> JSONObject:
+    return {f"otel.scope.{name}": value for name, value in scope.items() if value}
+
+
+def log_document(record: JSONObject) -> JSONObject:
+    """Return a record as OpenTelemetry for Python writes one; messages of a whole call become its event."""
+    body, attributes = as_object(record["body"]), as_object(record.get("attributes"))
+    is_call = any(has_list(body.get(name), "messages") for name in ("input", "output"))
+    return {
+        "trace_id": record["traceId"],
+        "span_id": record["spanId"],
+        "severity_number": record["severityNumber"],
+        "body": _call_attributes(body) if is_call else record["body"],
+        "attributes": {**attributes, **({"event.name": _DETAILS} if is_call else {})},
+        "timestamp": record.get("timeUnixNano") or record.get("observedTimeUnixNano"),
+        "resource": record.get("resource"),
+    }
+
+
+def _call_attributes(body: JSONObject) -> JSONObject:
+    """Return a call as attributes: the arguments and result of a tool, messages of anything else."""
+    requests, answers = (as_objects(as_object(body.get(name)).get("messages")) for name in ("input", "output"))
+    request, answer = (as_object(next(iter(group), {}).get("content")) for group in (requests, answers))
+    if request.get("role") == "tool" and "id" in answer:
+        return {
+            "gen_ai.tool.call.id": answer["id"],
+            "gen_ai.tool.call.arguments": request.get("content"),
+            "gen_ai.tool.call.result": parse_embedded(answer.get("message")),
+        }
+    return {
+        "gen_ai.input.messages": [*map(_message, requests)],
+        "gen_ai.output.messages": [*map(_message, answers)],
+    }
+
+
+def _message(message: JSONObject) -> JSONObject:
+    """Return a message with its content, which is a text or JSON in an object beside other facts."""
+    holder = as_object(message.get("content"))
+    content = first_member(holder, "content", "message") if holder else message.get("content")
+    blocks = parse_embedded(content)
+    details = {name: value for name, value in holder.items() if name not in ("content", "message", "role")}
+    return {**message, "content": blocks if isinstance(blocks, list) else content, **details}
