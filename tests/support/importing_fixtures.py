@@ -81,6 +81,8 @@ FORMATS: Final = {
     "inspect_log.eval": "inspect",
     "inspect_log.json": "inspect",
     "inspect_sample.json": "inspect",
+    "kimi_cli.jsonl": "kimi-cli",
+    "kimi_code.jsonl": "kimi-code",
     "krabs_telemetry.jsonl": "krabs",
     "kurral_oddities.jsonl": "kurral",
     "langchain_dumps.jsonl": "langchain",

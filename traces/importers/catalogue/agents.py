@@ -31,6 +31,7 @@ from traces.importers.formats.databases import cursor_database
 from traces.importers.formats.evaluations import atif, who_and_when
 from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.histories import generate_text
+from traces.importers.formats.kimi import kimi_cli, kimi_code
 from traces.importers.formats.terminal_agents import (
     amazon_q,
     amp,
@@ -221,6 +222,20 @@ AGENTS: Final = (
         title="Droid and Pi sessions",
         sniff=detection.sniff_by_value(message_trees.is_line),
         parse=message_trees.parse,
+        has_ends=False,
+    ),
+    Importer(
+        name=kimi_cli.FORMAT,
+        title="Kimi CLI sessions",
+        sniff=detection.sniff_by_value(kimi_cli.is_line),
+        parse=kimi_cli.parse,
+        has_ends=False,
+    ),
+    Importer(
+        name=kimi_code.FORMAT,
+        title="Kimi Code sessions",
+        sniff=detection.sniff_by_value(kimi_code.is_line),
+        parse=kimi_code.parse,
         has_ends=False,
     ),
     Importer(
