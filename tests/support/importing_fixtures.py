@@ -47,6 +47,7 @@ FORMATS: Final = {
     "bedrock_log.jsonl": "call-log",
     "bfcl_results.jsonl": "bfcl",
     "braintrust.jsonl": "braintrust",
+    "browser_use.json": "browser-use",
     "browsergym.json": "browsergym",
     "chat_replay.json": "chat-replay",
     "chatgpt.json": "chatgpt",

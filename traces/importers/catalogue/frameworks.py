@@ -24,6 +24,7 @@ from traces.importers.formats.histories import (
     agno,
     assistants,
     autogen_event_log,
+    browser_use,
     letta,
     llamaindex_events,
     pydantic_ai,
@@ -65,6 +66,13 @@ FRAMEWORKS: Final = (
         title="Agent Development Kit sessions",
         sniff=detection.sniff_by_value(adk_evals.is_file),
         parse=adk_evals.parse,
+    ),
+    Importer(
+        name=browser_use.FORMAT,
+        title="browser-use histories",
+        sniff=detection.sniff_by_value(browser_use.is_history),
+        parse=browser_use.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=assistants.FORMAT,
