@@ -17,6 +17,9 @@ from traces.importers.files.json_reader import kind
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 # How the Vercel AI SDK states that a result is none.
 _FAILURES: Final = frozenset({"error-text", "error-json", "execution-denied"})
+# What only the provider understands: of the items of a response, and of Gemini's parts.
+_ITEM_MARKS: Final = ("id", "encrypted_content")
+_SIGNATURES: Final = ("thoughtSignature", "thought_signature")
 TIME_FIELDS: Final = ("ts", "timestamp", "created_at")
 
 
@@ -135,6 +138,24 @@ def _server_error(result: JSONObject) -> str:
         return "\n".join(filter(None, texts)) or text_or_json(result.get("content")) or "error"
     code = as_text(content.get("return_code"))
     return "" if code in ("", "0") else f"return code {code}"
+
+
+def continuation(answer: JSONObject) -> JSONObject:
+    """Return ids and signatures in an answer as an attribute of its step: a request that continues it repeats them.
+
+    They are those of the items of a response of OpenAI, and of the parts of an answer of Gemini.
+    """
+    candidate = as_object(next(iter(as_list(answer.get("candidates"))), None))
+    content = as_object(candidate.get("content")) if candidate else answer
+    marks: list[JSONValue] = [
+        {name: item[name] for name in ("type", "call_id", *_ITEM_MARKS) if item.get(name)}
+        for item in as_objects(content.get("output"))
+        if any(item.get(name) for name in _ITEM_MARKS)
+    ]
+    for index, part in enumerate(as_objects(content.get("parts"))):
+        signature: JSONObject = {name: part[name] for name in _SIGNATURES if part.get(name)}
+        marks += [{"part": index, **signature}] if signature else []
+    return {"continuation": marks} if marks else {}
 
 
 def answer_error(source: JSONObject, message: JSONObject) -> str:

@@ -27,6 +27,7 @@ from traces.importers.common.transcript_messages import (
     TranscriptMessage,
     TranscriptSettings,
     answer_error,
+    continuation,
     has_failed_result,
     server_calls,
 )
@@ -393,4 +394,4 @@ def _extra_model_fields(source: JSONObject) -> JSONObject:
     counts = as_object(source.get("usage"))
     usage: JSONObject = {key: item for key, item in counts.items() if key not in _TOKEN_FIELDS and item}
     fields = {key: item for key, item in _extra_fields(source).items() if key not in _ANSWER_FIELDS}
-    return {**fields, **({"usage": usage} if usage else {})}
+    return {**fields, **({"usage": usage} if usage else {}), **continuation(source)}

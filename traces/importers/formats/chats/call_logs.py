@@ -34,7 +34,7 @@ from traces.importers.common.model_calls import (
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, add_milliseconds, parse_time
-from traces.importers.common.transcript_messages import server_calls
+from traces.importers.common.transcript_messages import continuation, server_calls
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.source import Source, parse_records
@@ -247,6 +247,7 @@ def _run(call: _Call) -> RecordedRun:
     model = as_text(call.request.get("model")) or call.model
     facts = {name: call.request[name] for name in REQUEST_ATTRIBUTES if call.request.get(name)}
     facts |= {name: call.response[name] for name in RESPONSE_ATTRIBUTES if call.response.get(name)}
+    facts |= continuation(call.response)
     attributes: JSONObject = {
         name: item for name, item in {**facts, **call.attributes}.items() if item not in (None, "", [], {})
     }

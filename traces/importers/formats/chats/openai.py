@@ -21,7 +21,7 @@ from traces.importers.common.model_calls import PROVIDER_RAN, normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span, parse_time
-from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, continuation
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source, parse_records
@@ -226,6 +226,7 @@ def _recorded_messages(call: _Call) -> Iterator[TranscriptMessage]:
             "response_model": named_model if named_model != _model(call) else None,
             "usage": call.body.get("usage"),
             "ts": _creation_time(call.body),
+            **continuation(call.body),
         }
         message = as_object(answer.output["message"])
         yield TranscriptMessage(
@@ -245,7 +246,9 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
     has_messages = request is not None and bool(as_list(request["messages"]))
     model = _model(call)
     attributes = {name: call.body[name] for name in _ATTRIBUTES if call.body.get(name)}
-    attributes |= usage_details(as_object(call.body.get("usage"))) | _additions(call.body)
+    attributes |= usage_details(as_object(call.body.get("usage"))) | _additions(call.body) | continuation(call.body)
+    if (response_id := as_text(call.body.get("id"))) not in ("", call.id):
+        attributes["response_id"] = response_id
     if not has_messages:
         request_fields = ("instructions", "tools", "temperature", "top_p", "max_output_tokens", "tool_choice")
         attributes |= {name: call.body[name] for name in request_fields if call.body.get(name)}

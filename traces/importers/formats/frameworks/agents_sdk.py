@@ -28,6 +28,7 @@ from traces.importers.common.run_builder import (
 )
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_span
+from traces.importers.common.transcript_messages import continuation
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_object
 from traces.importers.files.source import Source, parse_records
@@ -154,6 +155,7 @@ def _step(span: JSONObject, location: str) -> RecordedStep:
                 "error": (as_text(as_object(error).get("message")) or result_text(error)) if error else "",
                 "is_open": bool(span.get("started_at")) and not span.get("ended_at"),
                 "attributes": {
+                    **facts.attributes,
                     **other_members(span, _SPAN_FIELDS),
                     **attributes,
                     **({"error_data": details} if details else {}),
@@ -228,6 +230,7 @@ def _model(data: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
         model=model,
         provider=normalize_provider(None, model),
         usage=usage,
+        attributes=continuation(response or data),
     )
 
 

@@ -13,6 +13,7 @@ from traces.importers.common.model_calls import (
     normalize_parameters,
     normalize_request,
 )
+from traces.importers.common.transcript_messages import continuation
 from traces.importers.formats.chats.openai_items import normalize_openai_answer, normalize_openai_request
 
 # Operations of providers that no model answers: their calls are tool steps.
@@ -88,7 +89,7 @@ def client_attributes(payload: JSONObject) -> JSONObject:
         "response": {key: response[key] for key in RESPONSE_ATTRIBUTES if key in response},
         "usage": first_member(response, *_USAGE_FIELDS),
     }
-    return {key: value for key, value in fields.items() if value}
+    return {key: value for key, value in fields.items() if value} | continuation(response)
 
 
 def _with_settings(input: JSONObject, body: JSONObject) -> JSONObject:

@@ -16,6 +16,7 @@ from traces.importers.common.model_calls import (
     normalize_usage,
     usage_details,
 )
+from traces.importers.common.transcript_messages import continuation
 from traces.importers.files.json_reader import parse_shared
 from traces.importers.formats.chats.openai_items import is_response_output, normalize_response
 from traces.importers.otlp.dialects.attributes import Attributes
@@ -186,7 +187,11 @@ def _response_attributes(body: JSONObject) -> JSONObject:
         },
         "choices": other_choices,
     }
-    return {name: value for name, value in fields.items() if value} | usage_details(as_object(body.get("usage")))
+    return (
+        {name: value for name, value in fields.items() if value}
+        | usage_details(as_object(body.get("usage")))
+        | continuation(body)
+    )
 
 
 def _finish_reason(attributes: Attributes) -> str:

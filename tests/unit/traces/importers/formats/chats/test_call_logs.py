@@ -109,6 +109,7 @@ def test_gemini_thoughts_are_counted_and_separate() -> None:
         {"type": "text", "text": "Yes."},
     ]
     assert (step.tokens_out, step.attributes["groundingMetadata"]) == (7, sources["groundingMetadata"])
+    assert step.attributes["continuation"] == [{"part": 1, "thoughtSignature": "c2ln"}]
 
 
 def test_tools_of_the_provider_are_steps() -> None:

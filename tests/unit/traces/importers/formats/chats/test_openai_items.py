@@ -6,6 +6,7 @@ import pytest
 
 from traces.core.json_types import JSONValue
 from traces.importers.common.model_calls import normalize_request
+from traces.importers.common.transcript_messages import continuation
 from traces.importers.formats.chats.builtin_tools import agent_tool_names
 from traces.importers.formats.chats.openai_items import has_calls, normalize_items, normalize_response
 
@@ -125,3 +126,19 @@ def test_custom_tools_of_chat_completions_have_a_name() -> None:
 )
 def test_offered_tools_of_the_agent(schema: dict[str, Any], names: list[str]) -> None:
     assert [*agent_tool_names(schema)] == names
+
+
+def test_ids_and_encrypted_reasoning_are_kept_for_requests_that_continue() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAB"}
+    message = {
+        "type": "message",
+        "id": "msg_1",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "Yes"}],
+    }
+    marks = [{"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAAAB"}, {"type": "message", "id": "msg_1"}]
+    assert continuation({"output": [reasoning, message]}) == {"continuation": marks}
+    assert continuation({"parts": [{"text": "Hm"}, {"functionCall": {"name": "f"}, "thought_signature": "c2ln"}]}) == {
+        "continuation": [{"part": 1, "thought_signature": "c2ln"}]
+    }
+    assert continuation({"parts": [{"text": "Yes"}], "output": "Yes"}) == {}
