@@ -20,6 +20,14 @@ _FAILURES: Final = frozenset({"error-text", "error-json", "execution-denied"})
 # What only the provider understands: of the items of a response, and of Gemini's parts.
 _ITEM_MARKS: Final = ("id", "encrypted_content")
 _SIGNATURES: Final = ("thoughtSignature", "thought_signature")
+_MESSAGE_FIELDS: Final = frozenset(
+    {"role", "content", "tool_calls", "tool_call_id", "name", "i", "ts", "timestamp", "parts", "function_call", "type"}
+)
+REASONS: Final = ("finish_reason", "stop_reason")
+_ANSWER_FIELDS: Final = frozenset({"usage", "cost", "model", "error", "retries", *REASONS})
+_TOKEN_FIELDS: Final = frozenset(
+    {"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"}
+)
 TIME_FIELDS: Final = ("ts", "timestamp", "created_at")
 
 
@@ -165,3 +173,18 @@ def answer_error(source: JSONObject, message: JSONObject) -> str:
         return ""
     detail = first_member(as_object(error), "message") or error
     return (message_text(message) or "error") if detail is True else text_or_json(detail)
+
+
+def extra_fields(value: JSONValue) -> JSONObject:
+    """Return the fields of a message that are not standard."""
+    return {
+        key: item for key, item in as_object(value).items() if key not in _MESSAGE_FIELDS and item not in (None, [], "")
+    }
+
+
+def extra_model_fields(source: JSONObject) -> JSONObject:
+    """Return the non-standard fields of an assistant message and of its usage."""
+    counts = as_object(source.get("usage"))
+    usage: JSONObject = {key: item for key, item in counts.items() if key not in _TOKEN_FIELDS and item}
+    fields = {key: item for key, item in extra_fields(source).items() if key not in _ANSWER_FIELDS}
+    return {**fields, **({"usage": usage} if usage else {}), **continuation(source)}

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import chain
 from typing import cast
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, omit, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -22,12 +22,14 @@ from traces.importers.common.model_calls import (
 from traces.importers.common.run_builder import AGENT_KEY, OUTPUT_KEY
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import (
+    REASONS,
     TIME_FIELDS,
     TextAction,
     TranscriptMessage,
     TranscriptSettings,
     answer_error,
-    continuation,
+    extra_fields,
+    extra_model_fields,
     has_failed_result,
     server_calls,
 )
@@ -36,13 +38,7 @@ from traces.importers.files.json_reader import kind
 from traces.payloads.conversation import Conversation
 
 _ROOT = AGENT_KEY
-_MESSAGE_FIELDS = frozenset(
-    {"role", "content", "tool_calls", "tool_call_id", "name", "i", "ts", "timestamp", "parts", "function_call", "type"}
-)
 _RESULT_FIELDS = frozenset({"error", "is_error", "retries", "denied"})
-_REASONS = ("finish_reason", "stop_reason")
-_ANSWER_FIELDS = frozenset({"usage", "cost", "model", "error", "retries", *_REASONS})
-_TOKEN_FIELDS = frozenset({"prompt_tokens", "completion_tokens", "total_tokens", "input_tokens", "output_tokens"})
 
 
 @dataclass(kw_only=True)
@@ -64,7 +60,7 @@ class _Progress:
     pending: dict[str, deque[_PendingCall]] = field(default_factory=lambda: defaultdict(deque))
     # Ids of all calls so far.
     call_ids: set[str] = field(default_factory=set)
-    # Ids of results whose calls are not in the transcript.
+    # What states results whose calls are not in the transcript, without their contents, which are messages.
     orphans: list[JSONValue] = field(default_factory=list)
     # Context messages that are in no step and no model input so far.
     unread_context: list[JSONValue] = field(default_factory=list)
@@ -157,11 +153,11 @@ def _add_user_turn(state: _Progress, entry: TranscriptMessage, message: JSONObje
                 parent=_ROOT,
                 started_at=time,
                 input={"messages": [message]},
-                attributes=_extra_fields(entry.value),
+                attributes=extra_fields(entry.value),
             )
         )
     # Without a turn, its first call has the fields of the message.
-    fields = _extra_fields(entry.value) if message["content"] is None else {}
+    fields = extra_fields(entry.value) if message["content"] is None else {}
     for call in calls:
         _add_tool_call(state, as_object(call), time, attributes={"requestor": "user", **fields})
         fields = {}
@@ -200,21 +196,30 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
             tokens_cached=usage.tokens_cached,
             cost_usd=parse_cost(source.get("cost")) or usage.cost_usd,
             retries=parse_token_count(source.get("retries"), entry.location) or 0,
-            attributes=_extra_model_fields(source),
+            attributes=extra_model_fields(source),
         )
     )
     if is_answered:
         state.history.append(message)
-    state.unread_context = []
+    _drop_read_context(state, entry)
     for call in as_list(message.get("tool_calls")):
         _add_tool_call(state, as_object(call), time)
     for action in (*entry.actions, *server_calls(message["content"])):
         _add_text_action(state, action, time)
 
 
+def _drop_read_context(state: _Progress, entry: TranscriptMessage) -> None:
+    """Drop the context that the request of an answer contains: all of it, unless the request was recorded."""
+    if entry.request_messages is None or not state.unread_context:
+        state.unread_context = []
+        return
+    texts = {text_or_json(message) for message in normalize_messages(entry.request_messages)}
+    state.unread_context = [message for message in state.unread_context if text_or_json(message) not in texts]
+
+
 def _answer(source: JSONObject, message: JSONObject) -> JSONObject:
     """Return the output of a model step."""
-    reason = as_text(first_member(source, *_REASONS))
+    reason = as_text(first_member(source, *REASONS))
     return {"message": message, **({"finish_reason": normalize_finish_reason(reason)} if reason else {})}
 
 
@@ -280,7 +285,7 @@ def _record_result(state: _Progress, entry: TranscriptMessage, message: JSONObje
         # Truncated or compacted transcripts contain results without their calls.
         _add_context(state, message)
         if message.get("tool_call_id") not in state.call_ids:
-            state.orphans.append(message.get("tool_call_id", ""))
+            state.orphans.append({**extra_fields(entry.value), **omit(message, "role", "content")})
         return
     if not pending.is_user_call:
         state.history.append(message)
@@ -288,7 +293,7 @@ def _record_result(state: _Progress, entry: TranscriptMessage, message: JSONObje
     error = _tool_error(source, message)
     is_denied = source.get("denied") is True
     status = StepStatus.DENIED if is_denied else StepStatus.ERROR if error else StepStatus.OK
-    extra_fields = {key: item for key, item in _extra_fields(source).items() if key not in _RESULT_FIELDS}
+    result_fields = {key: item for key, item in extra_fields(source).items() if key not in _RESULT_FIELDS}
     state.steps[pending.step_index] = replace(
         step,
         output=message["content"],
@@ -296,7 +301,7 @@ def _record_result(state: _Progress, entry: TranscriptMessage, message: JSONObje
         error=error,
         status=status,
         retries=parse_token_count(source.get("retries"), entry.location) or 0,
-        attributes={**step.attributes, **extra_fields},
+        attributes={**step.attributes, **result_fields},
     )
 
 
@@ -380,18 +385,3 @@ def _parent_key(state: _Progress) -> str:
 
 def _step_key(state: _Progress, *, call: bool = False) -> str:
     return f"msg-{state.number}.{len(state.steps)}" if call else f"msg-{state.number}"
-
-
-def _extra_fields(value: JSONValue) -> JSONObject:
-    """Return the fields of a message that are not standard."""
-    return {
-        key: item for key, item in as_object(value).items() if key not in _MESSAGE_FIELDS and item not in (None, [], "")
-    }
-
-
-def _extra_model_fields(source: JSONObject) -> JSONObject:
-    """Return the non-standard fields of an assistant message and of its usage."""
-    counts = as_object(source.get("usage"))
-    usage: JSONObject = {key: item for key, item in counts.items() if key not in _TOKEN_FIELDS and item}
-    fields = {key: item for key, item in _extra_fields(source).items() if key not in _ANSWER_FIELDS}
-    return {**fields, **({"usage": usage} if usage else {}), **continuation(source)}

@@ -65,16 +65,24 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
 
 def _entries(body: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     results = _results(body)
-    for index, interaction in enumerate(as_objects(body.get("llm_interactions"))):
+    interactions = as_objects(body.get("llm_interactions"))
+    call_ids = {call.get("call_id") for interaction in interactions for call in _calls(interaction)}
+    for index, interaction in enumerate(interactions):
         place = f"{location}/llm_interactions/{index}"
         for message in as_objects(interaction.get("input_messages")):
             if not has_object(message, "tool_result"):
                 value: JSONObject = {"role": message.get("role"), "content": message.get("content")}
                 yield TranscriptMessage(value=value, location=place)
+            elif as_object(message["tool_result"]).get("call_id") not in call_ids:
+                yield TranscriptMessage(value=_result(as_object(message["tool_result"])), location=place)
         yield TranscriptMessage(value=_answer(interaction), location=place)
-        for call in as_objects(as_object(interaction.get("response")).get("tool_calls")):
+        for call in _calls(interaction):
             if result := results.get(as_text(call.get("call_id"))):
                 yield TranscriptMessage(value=result, location=place)
+
+
+def _calls(interaction: JSONObject) -> list[JSONObject]:
+    return as_objects(as_object(interaction.get("response")).get("tool_calls"))
 
 
 def _results(body: JSONObject) -> dict[str, JSONObject]:
@@ -107,9 +115,7 @@ def _result(result: JSONObject) -> JSONObject:
 
 def _answer(interaction: JSONObject) -> JSONObject:
     response = as_object(interaction.get("response"))
-    calls: list[JSONValue] = [
-        {name: call.get(key) for key, name in _CALL.items()} for call in as_objects(response.get("tool_calls"))
-    ]
+    calls: list[JSONValue] = [{name: call.get(key) for key, name in _CALL.items()} for call in _calls(interaction)]
     model, answer_model = interaction.get("model"), response.get("model")
     usage: JSONObject = {name: count for name, count in as_object(response.get("usage")).items() if count}
     facts: JSONObject = {

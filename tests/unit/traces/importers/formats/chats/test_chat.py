@@ -73,7 +73,7 @@ def test_equal_messages_of_different_trials_are_separate_runs(field: str) -> Non
 def test_results_without_calls_are_recorded() -> None:
     orphan = {"role": "tool", "tool_call_id": "lost", "content": "3 copies"}
     (run,) = read({"id": "a", "messages": [orphan, *HELLO]})
-    assert run.steps[0].attributes == {"results_without_calls": ["lost"]}
+    assert run.steps[0].attributes == {"results_without_calls": [{"tool_call_id": "lost"}]}
     (model,) = fixtures.steps(run, StepType.MODEL)
     assert "3 copies" in str(model.input)
     (unread,) = read({"id": "b", "messages": [*HELLO, orphan]})
@@ -263,4 +263,12 @@ def test_context_of_kimi_has_instructions_and_thoughts() -> None:
     assert (fixtures.request_contents(model)[0], problems) == ("You keep books.", [])
     assert fixtures.answer_contents(run) == [
         [{"type": "thinking", "thinking": "Three."}, {"type": "text", "text": "Yes."}]
+    ]
+
+
+def test_result_without_call_keeps_its_error() -> None:
+    orphan = {"role": "tool", "tool_call_id": "lost", "name": "find_book", "content": "", "error": "no index"}
+    (run,) = read({"id": "a", "messages": [orphan, *HELLO]})
+    assert run.steps[0].attributes["results_without_calls"] == [
+        {"tool_call_id": "lost", "name": "find_book", "error": "no index"}
     ]

@@ -121,3 +121,11 @@ def test_output_of_gemini_has_pieces_and_calls() -> None:
     assert (run.external_id, run.steps[0].tokens_in, run.steps[0].tokens_cached) == ("g-1", 9, 4)
     (cut_off,), _ = fixtures.detect_and_read("gemini-stream", fixtures.json_lines(events[:-1]))
     assert cut_off.status is RunStatus.PARTIAL
+
+
+def test_result_without_call_is_kept_beside_recorded_requests() -> None:
+    """Its message is no part of the requests that follow, which the program recorded."""
+    document: Any = fixtures.source("trae.json").value
+    del document["llm_interactions"][0]["response"]["tool_calls"]
+    (run,), _ = fixtures.detect_and_read("trae", orjson.dumps(document))
+    assert run.steps[0].attributes["results_without_calls"] == [{"tool_call_id": "t1", "error": "no shelf"}]
