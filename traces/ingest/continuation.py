@@ -8,6 +8,7 @@ if it contains all of its steps. For example, with steps as `key: input -> outpu
     a: 1 ->         a: 1 -> 2                extends: a has ended meanwhile
     a: 1 -> 2       (without a) b: 2 -> 3    conflicts: neither contains the other
     a: 1 -> 2       a: 1 -> 5                conflicts: the same step has another output
+    a: 1 -> 2       a: 1 -> 2 of b()         conflicts: the same step calls another tool
     a, b            a                        precedes: an older state of the same recording
 
 Spans name their parents by ids, so that a recording of them may also arrive in parts that do not contain each other:
@@ -35,7 +36,8 @@ class Relation(StrEnum):
 class StepState(NamedTuple):
     """A recorded step: its key in the recording, its type, and the digests of its payloads (empty: not recorded).
 
-    `summary` is the beginning of a model's answer, or the calls that it requests.
+    `summary` is the beginning of a model's answer, or the calls that it requests. `tool_name` is that of the tool that
+    the step calls, if any.
     """
 
     key: str
@@ -43,6 +45,7 @@ class StepState(NamedTuple):
     input_ref: str
     output_ref: str
     summary: str = ""
+    tool_name: str = ""
 
 
 def is_unchanged(earlier: StepState, later: StepState) -> bool:
@@ -80,7 +83,11 @@ def are_complements(existing: Iterable[StepState], new: Iterable[StepState]) -> 
 
 
 def _agree(first: StepState, second: StepState) -> bool:
-    pairs = ((first.input_ref, second.input_ref), (first.output_ref, second.output_ref))
+    pairs = (
+        (first.input_ref, second.input_ref),
+        (first.output_ref, second.output_ref),
+        (first.tool_name, second.tool_name),
+    )
     return first.type == second.type and all(a == b or "" in (a, b) for a, b in pairs)
 
 
@@ -100,7 +107,7 @@ def _continues(earlier: dict[str, StepState], later: dict[str, StepState]) -> bo
 
 
 def _grew(earlier: StepState, later: StepState, *, is_growing: bool) -> bool:
-    if earlier.type != later.type:
+    if earlier.type != later.type or earlier.tool_name not in ("", later.tool_name):
         return False
     if earlier.type in _CONTAINERS:
         return True

@@ -12,6 +12,7 @@ from traces.models import Run, Step
 from traces.storage import bulk
 
 _COLUMNS: Final = ("app", "external_id", "id", "content_digest", "revision", "supersedes", "deletion")
+_STATE: Final = ("external_id", "type", "input_ref", "output_ref", "summary", "tool_name")
 
 
 class StoredRevision(NamedTuple):
@@ -116,9 +117,8 @@ def _placement_of(revision: StoredRevision, revisions: Sequence[StoredRevision])
 
 
 def states_of(rows: Iterable[StepRow]) -> list[StepState]:
-    return [StepState(row.external_id, row.type, row.input_ref, row.output_ref, row.summary) for row in rows]
+    return [StepState(*(getattr(row, column) for column in _STATE)) for row in rows]
 
 
 def stored_states(run_id: UUID) -> list[StepState]:
-    columns = ("external_id", "type", "input_ref", "output_ref", "summary")
-    return [StepState(*row) for row in Step.objects.filter(run_id=run_id).values_list(*columns)]
+    return [StepState(*row) for row in Step.objects.filter(run_id=run_id).values_list(*_STATE)]

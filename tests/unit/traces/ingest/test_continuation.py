@@ -102,3 +102,11 @@ def test_parts_with_equal_common_steps_complement_each_other() -> None:
 def test_part_of_a_recording_is_no_complement(steps: list[StepState]) -> None:
     assert not are_complements(steps, steps[1:])
     assert not are_complements(steps[:1], steps)
+
+
+def test_step_that_calls_another_tool_is_another_step() -> None:
+    find, buy = (LOOK._replace(tool_name=name) for name in ("find", "buy"))
+    assert relation([ASK, find], [ASK, buy]) is Relation.CONFLICTS
+    assert relation([ASK, LOOK], [ASK, find]) is Relation.EXTENDS
+    assert not are_complements([ASK, find], [buy, TELL])
+    assert are_complements([ASK, find], [LOOK, TELL])
