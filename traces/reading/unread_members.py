@@ -14,17 +14,32 @@ from typing import Final
 
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile, Problems
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source
 from traces.payloads.conversation import Messages
+from traces.reading.text_hashes import TextHashes
 
 _SHORTEST: Final = 4
+# In the place of bytes that are no text.
+_UNREADABLE: Final = "\ufffd"
+# Characters of runs that are kept until their words are needed: most files need none.
+_LONGEST_UNREAD: Final = 16 * 2**20
+# Different values in no run, of which those that only link records are known.
+_MOST_VALUES: Final = 100_000
+# Beginning of the place of a row.
+_ROW: Final = "line "
 _WORD: Final = re.compile(r"\w+")
 _LONGEST_KIND: Final = 60
 _KIND: Final = re.compile(r"[^\W\d]+(?:[.:/-][^\W\d]+)*")
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ]|$)|[0-9]+(?:\.[0-9]+)?$")
-_NAMES: Final = re.compile(r"(?:name|model|title|author|user)$", re.I)
+# Members whose single words are no kinds and states.
+_NAMES: Final = re.compile(
+    r"(?:name|model|title|author|user|text|content|query|question|prompt|answer|input|summary|description|comment"
+    r"|command|label|url|city|note)$",
+    re.I,
+)
 # The name of an attribute, where a list of these is written as objects.
 _ATTRIBUTE: Final = "key"
 _IDS: Final = re.compile(r"(?:id|ids|uuid|parent|children|hash|key)$", re.I)
@@ -43,14 +58,16 @@ class RunContents:
     """The values of runs."""
 
     def __init__(self) -> None:
-        self._texts: set[str] = set()
-        self._numbers: set[float] = set()
-        self._words: set[str] | None = None
+        self._texts = TextHashes()
+        self._numbers = TextHashes()
+        self._words = TextHashes()
+        # Texts whose words were not needed so far, and their length.
+        self._new_texts: list[str] = []
+        self._new_length = 0
         # Requests of a conversation share its messages.
         self._lengths: dict[int, int] = {}
 
     def add(self, run: RecordedRun) -> None:
-        self._words = None
         for field in fields(run):
             self._add(getattr(run, field.name))
         # Conversations of later runs may have the identities of these.
@@ -66,18 +83,31 @@ class RunContents:
         return is_text or self._contains_words(text)
 
     def _contains_words(self, text: str) -> bool:
-        if self._words is None:
-            self._words = {word for text in self._texts for word in _WORD.findall(text)}
-        return self._words.issuperset(_WORD.findall(text))
+        self._read_words()
+        return all(word in self._words for word in _WORD.findall(text))
+
+    def _read_words(self) -> None:
+        for text in self._new_texts:
+            self._words.update(_WORD.findall(text))
+        self._new_texts, self._new_length = [], 0
+
+    def _add_text(self, text: str) -> None:
+        if text in self._texts:
+            return
+        self._texts.update((text,))
+        self._new_texts.append(text)
+        self._new_length += len(text)
+        if self._new_length > _LONGEST_UNREAD:
+            self._read_words()
 
     def _add(self, value: object) -> None:
         match value:
             case str():
-                self._texts.add(value.strip())
+                self._add_text(value.strip())
             case bool() | None:
                 pass
             case int() | float() | Decimal():
-                self._numbers.add(round(float(value), _DECIMALS))
+                self._numbers.update((round(float(value), _DECIMALS),))
             case _:
                 for item in self._items(value):
                     self._add(item)
@@ -105,15 +135,20 @@ class UnreadMembers:
         self._counts: Counter[str] = Counter()
 
     def add(self, sources: Iterable[Source], contents: RunContents) -> None:
-        """Compare files with the runs that were read of them: JSON and tables without bad parts."""
-        values: list[tuple[str, JSONValue]] = []
-        ids: Counter[JSONValue] = Counter()
-        for source in (source for source in sources if not source.problems):
-            for path, name, value in _leaves_of(source, contents):
-                if _is_compared(name, value) and not contents.contains(value):
-                    values.append((path, value))
-                    ids[value] += bool(_IDS.search(name))
-        self._counts.update(path for path, value in values if ids[value] < 2)
+        """Compare files with the runs that were read of them: JSON, tables and databases, without their bad parts."""
+        values: Counter[tuple[str, int]] = Counter()
+        ids: Counter[int] = Counter()
+        for path, name, value in (leaf for source in sources for leaf in _leaves_of(source, contents)):
+            if not _is_compared(name, value) or contents.contains(value):
+                continue
+            is_id = _IDS.search(name) is not None
+            if len(values) < _MOST_VALUES:
+                values[path, hash(value)] += 1
+                ids[hash(value)] += is_id
+            elif not is_id:
+                self._counts[path] += 1
+        for (path, value), count in values.items():
+            self._counts.update({path: count} if ids[value] < 2 else {})
 
     def listing(self) -> tuple[tuple[str, int], ...]:
         """Return the members, those with most values first."""
@@ -121,13 +156,27 @@ class UnreadMembers:
 
 
 def _leaves_of(source: Source, contents: RunContents) -> Iterator[tuple[str, str, JSONValue]]:
-    # Of lines a copy, because reading them reports the bad ones.
-    records = replace(source, problems=Problems()).records() if source.has_rows else source.records()
     try:
-        for record in records:
-            yield from _leaves(record.value, "", "", contents)
+        for table, value in _values_of(source):
+            yield from _leaves(value, table, "", contents)
     except BadFile:
         return
+
+
+def _values_of(source: Source) -> Iterator[tuple[str, JSONValue]]:
+    """Yield the values of a file without bad parts, or its good rows; those of a database with their tables."""
+    if source.data.startswith(sqlite_file.MAGIC):
+        rows = sqlite_file.all_rows(source.data) if not source.problems else ()
+        yield from ((f"/{table}", row) for table, row in rows)
+    elif source.has_rows:
+        bad_rows = {problem.where.partition(",")[0] for problem in source.problems}
+        if source.problems.overflow_count or not all(place.startswith(_ROW) for place in bad_rows):
+            return
+        # A copy, because reading rows reports the bad ones.
+        records = replace(source, problems=Problems()).records()
+        yield from (("", record.value) for record in records if record.location not in bad_rows)
+    elif not source.problems:
+        yield from (("", record.value) for record in source.records())
 
 
 def _leaves(value: JSONValue, path: str, name: str, contents: RunContents) -> Iterator[tuple[str, str, JSONValue]]:
@@ -147,7 +196,7 @@ def _leaves(value: JSONValue, path: str, name: str, contents: RunContents) -> It
 def _is_compared(name: str, value: JSONValue) -> bool:
     if isinstance(value, str):
         text = value.strip()
-        if len(text) < _SHORTEST or _TIME.match(text):
+        if len(text) < _SHORTEST or _TIME.match(text) or _UNREADABLE in text:
             return False
         is_kind = len(text) <= _LONGEST_KIND and _KIND.fullmatch(text) is not None
         is_id = name == _ATTRIBUTE or _SPAN_IDS.search(name) is not None

@@ -23,6 +23,9 @@ _LONGEST_VALUE: Final = 64 * 2**20
 _AMPLIFICATION: Final = 4
 _ALLOWANCE: Final = 2**20
 _ROW_BYTES: Final = 16
+# Names that may be part of a query.
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_COLUMNS: Final = "name FROM pragma_table_info(?)"
 # Values of `hidden` in `PRAGMA table_xinfo` for virtual and stored generated columns.
 _GENERATED_KINDS: Final = frozenset({2, 3})
 
@@ -64,6 +67,10 @@ class Database:
     def table_names(self) -> list[str]:
         """Return the names of all tables, for error messages."""
         return [str(name) for (name,) in self.select("name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+
+    def tables(self) -> list[str]:
+        """Return those of the wanted tables that the database has."""
+        return list(self._tables)
 
     def __contains__(self, table: str) -> bool:
         return table in self._tables
@@ -125,6 +132,30 @@ class Database:
         self._row_budget -= _ROW_BYTES + sum(len(value) for value in row if isinstance(value, str | bytes))
         if self._row_budget < 0:
             raise ImpossibleContent("the database describes more content than its bytes can contain", "byte 0")
+
+
+def all_rows(data: bytes) -> Iterator[tuple[str, Row]]:
+    """Yield all rows of a database with the names of their tables. Raises `BadFile` like `Database`."""
+    database = Database(data, _all_columns(data))
+    try:
+        for table in database.tables():
+            yield from ((table, row) for row in database.rows(table))
+    finally:
+        database.close()
+
+
+def _all_columns(data: bytes) -> dict[str, Sequence[str]]:
+    """Return the columns of all tables with plain names, without virtual tables and what these store."""
+    database = Database(data, {})
+    try:
+        tables = dict(database.select("name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"))
+        virtual = tuple(name for name, sql in tables.items() if str(sql).lstrip().upper().startswith("CREATE VIRTUAL"))
+        # Virtual tables store their content in tables whose names begin with theirs.
+        names = [name for name in tables if _NAME.fullmatch(name) and not name.startswith(("sqlite_", *virtual))]
+        columns = {name: [str(column) for (column,) in database.select(_COLUMNS, (name,))] for name in names}
+    finally:
+        database.close()
+    return {name: [column for column in group if _NAME.fullmatch(column)] for name, group in columns.items()}
 
 
 def _json_value(value: Any) -> JSONValue:

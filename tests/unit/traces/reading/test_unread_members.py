@@ -1,6 +1,7 @@
 """Members of files that are in no run: what the report of an import names."""
 
 import io
+import sqlite3
 from typing import Any
 
 import orjson
@@ -8,13 +9,29 @@ import pytest
 
 from traces.reading import file_reader
 from traces.reading.progress import MembersUnread, NamedFile
+from traces.reading.text_hashes import MOST_HASHES, TextHashes
+
+EVENTS = [
+    {"type": "user", "sessionId": "s-1", "uuid": "u-0001", "message": {"role": "user", "content": "Hello?"}},
+    {
+        "type": "assistant",
+        "sessionId": "s-1",
+        "uuid": "u-0002",
+        "parentUuid": "u-0001",
+        "message": {"role": "assistant", "content": "Yes."},
+    },
+]
+
+
+def members_unread(data: bytes, format: str) -> tuple[tuple[str, int], ...]:
+    """Import a file; return the members that are in no run."""
+    file = NamedFile(name="file", file=io.BytesIO(data))
+    (event,) = [event for event in file_reader.read_files([file], format) if isinstance(event, MembersUnread)]
+    return event.members
 
 
 def unread(*chats: dict[str, Any], format: str = "chat") -> tuple[tuple[str, int], ...]:
-    """Import chats as lines; return the members that are in no run."""
-    file = NamedFile(name="chats.jsonl", file=io.BytesIO(b"\n".join(map(orjson.dumps, chats))))
-    (event,) = [event for event in file_reader.read_files([file], format) if isinstance(event, MembersUnread)]
-    return event.members
+    return members_unread(b"\n".join(map(orjson.dumps, chats)), format)
 
 
 def chat(**members: Any) -> dict[str, Any]:
@@ -42,14 +59,41 @@ def test_translated_values_are_read(members: dict[str, Any]) -> None:
 
 
 def test_ids_that_link_records_are_read() -> None:
-    events = [
-        {"type": "user", "sessionId": "s-1", "uuid": "u-0001", "message": {"role": "user", "content": "Hello?"}},
-        {
-            "type": "assistant",
-            "sessionId": "s-1",
-            "uuid": "u-0002",
-            "parentUuid": "u-0001",
-            "message": {"role": "assistant", "content": "Yes."},
-        },
+    assert unread(*EVENTS, format="claude-code") == ()
+
+
+def test_columns_of_databases_are_compared() -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.executescript(
+        """
+        CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT, created_at TEXT, shelf TEXT);
+        CREATE TABLE messages (id INTEGER PRIMARY KEY, session_id TEXT, role TEXT, content_json TEXT, cover BLOB);
+        INSERT INTO sessions VALUES ('20260301_1', 'Stock of Dune', '2026-03-01 10:00:00', 'shelf 7');
+        INSERT INTO messages VALUES (1, '20260301_1', 'user', '[{"type": "text", "text": "Any copies?"}]', x'fffe00');
+        INSERT INTO messages VALUES (2, '20260301_1', 'assistant', '[{"type": "text", "text": "Yes."}]', NULL);
+        """
+    )
+    assert members_unread(connection.serialize(), "goose") == (("/sessions/shelf", 1),)
+
+
+def test_good_rows_beside_bad_ones_are_compared() -> None:
+    message = {**EVENTS[1]["message"], "shelf": [{"place": "shelf 7"}]}  # type: ignore[dict-item]
+    lines = [
+        orjson.dumps(EVENTS[0]),
+        b'{"type": "user", "note": "shelf 8',
+        orjson.dumps({**EVENTS[1], "message": message}),
     ]
-    assert unread(*events, format="claude-code") == ()
+    assert members_unread(b"\n".join(lines), "claude-code") == (("/message/shelf/place", 1),)
+
+
+@pytest.mark.parametrize(("member", "count"), [("city", 1), ("state", 0), ("description", 1)])
+def test_single_word_counts_if_its_member_names_no_kind(member: str, count: int) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "find", "arguments": "{}"}, member: "Arrakeen"}
+    assert len(unread(chat(tool_calls=[call]))) == count
+
+
+def test_many_texts_take_bounded_memory() -> None:
+    hashes = TextHashes()
+    hashes.update(range(MOST_HASHES + 1))
+    assert all(number in hashes for number in range(0, MOST_HASHES, 997))
+    assert sum(number in hashes for number in range(10**9, 10**9 + 10_000)) < 100
