@@ -35,6 +35,7 @@ FORMATS: Final = {
     "amazon_q.json": "amazon-q",
     "amp.json": "amp",
     "anthropic_messages.json": "chat",
+    "antigravity.jsonl": "antigravity",
     "app_insights.json": "otlp",
     "appworld.jsonl": "appworld",
     "atif.json": "atif",
@@ -165,6 +166,7 @@ FORMATS: Final = {
     "western.kurral": "kurral",
     "who_and_when.json": "who-and-when",
     "who_and_when_roles.json": "who-and-when",
+    "windsurf.jsonl": "windsurf",
     "zed.json": "zed",
 }
 

@@ -35,6 +35,7 @@ from traces.importers.formats.kimi import kimi_cli, kimi_code
 from traces.importers.formats.terminal_agents import (
     amazon_q,
     amp,
+    antigravity,
     chat_replay,
     crush,
     cursor,
@@ -43,6 +44,7 @@ from traces.importers.formats.terminal_agents import (
     qwen,
     specstory,
     trae,
+    windsurf,
     zed_threads,
 )
 from traces.importers.importer import Importer, lines_are_runs
@@ -222,6 +224,20 @@ AGENTS: Final = (
         title="Droid and Pi sessions",
         sniff=detection.sniff_by_value(message_trees.is_line),
         parse=message_trees.parse,
+        has_ends=False,
+    ),
+    Importer(
+        name=antigravity.FORMAT,
+        title="Antigravity transcripts",
+        sniff=detection.sniff_by_value(antigravity.is_step),
+        parse=antigravity.parse,
+        has_ends=False,
+    ),
+    Importer(
+        name=windsurf.FORMAT,
+        title="Windsurf transcripts",
+        sniff=detection.sniff_by_value(windsurf.is_step),
+        parse=windsurf.parse,
         has_ends=False,
     ),
     Importer(

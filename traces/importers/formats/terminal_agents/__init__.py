@@ -1,1 +1,1 @@
-"""Sessions of agents for terminals and editors: Crush, Qwen Code, Cursor, Amazon Q, Droid, Zed, Amp."""
+"""Sessions of agents for terminals and editors: Crush, Qwen Code, Cursor, Amazon Q, Droid, Zed, Amp and others."""
