@@ -25,6 +25,7 @@ EXPECTED: Final = Path(__file__).parents[1] / "fixtures" / "imported"
 # File name -> its importer.
 FORMATS: Final = {
     "adk_session.json": "adk",
+    "agent_data.json": "agent-data",
     "agentbench.json": "agentbench",
     "agentcore.jsonl": "otlp",
     "agentless.json": "agentless",
@@ -142,7 +143,9 @@ FORMATS: Final = {
     "promptfoo.json": "promptfoo",
     "pydantic_ai.json": "pydantic-ai",
     "qwen_code.jsonl": "qwen-code",
+    "r2e_gym.json": "r2e-gym",
     "replay.kurral": "kurral",
+    "rollouts.jsonl": "chat",
     "semantic_kernel.json": "semantic-kernel",
     "session.kurral": "kurral",
     "session_tree.jsonl": "session-tree",
@@ -167,6 +170,7 @@ FORMATS: Final = {
     "who_and_when.json": "who-and-when",
     "who_and_when_roles.json": "who-and-when",
     "windsurf.jsonl": "windsurf",
+    "xlam.json": "xlam",
     "zed.json": "zed",
 }
 

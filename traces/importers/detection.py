@@ -34,12 +34,13 @@ from traces.importers.otlp.wire import find_request_body
 SURE: Final = 1.0
 LIKELY: Final = 0.6
 NO_BUNDLE: Final = "this is no bundle of Forkpoint"
+_FROM_PARQUET: Final = "pandas.read_parquet(…).to_json(…, orient='records', lines=True)"
 _FOREIGN: Final = (
     (b"\xfd7zXZ\0", "the file is compressed by xz: unpack it, or use gzip or zstd"),
     (b"BZh", "the file is compressed by bzip2: unpack it, or use gzip or zstd"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive: unpack it, or use zip or tar"),
     (b"Rar!", "a RAR archive: unpack it, or use zip or tar"),
-    (b"PAR1", "a Parquet file: write its rows as JSON Lines"),
+    (b"PAR1", f"a Parquet file: write its rows as JSON Lines, as {_FROM_PARQUET} does"),
     (b"%PDF", "a PDF document, not a recording"),
     (b"PK", "an empty or damaged zip file"),
 )

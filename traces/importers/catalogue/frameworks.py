@@ -5,6 +5,7 @@ from typing import Final
 from traces.core.json_walk import first_item
 from traces.importers import detection
 from traces.importers.formats.benchmarks import (
+    agent_data,
     agentless,
     appworld,
     browsergym,
@@ -14,7 +15,9 @@ from traces.importers.formats.benchmarks import (
     mint,
     moatless,
     osworld,
+    r2e_gym,
     toolbench,
+    xlam,
 )
 from traces.importers.formats.evaluations import agentbench, bfcl, helm, inspect_log, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
@@ -66,6 +69,27 @@ FRAMEWORKS: Final = (
         title="Agent Development Kit sessions",
         sniff=detection.sniff_by_value(adk_evals.is_file),
         parse=adk_evals.parse,
+    ),
+    Importer(
+        name=xlam.FORMAT,
+        title="xLAM's function calls",
+        sniff=detection.sniff_by_value(xlam.is_data),
+        parse=xlam.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=r2e_gym.FORMAT,
+        title="R2E-Gym trajectories",
+        sniff=detection.sniff_by_value(r2e_gym.is_trajectory),
+        parse=r2e_gym.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=agent_data.FORMAT,
+        title="trajectories of the Agent Data Protocol",
+        sniff=detection.sniff_by_value(agent_data.is_trajectory),
+        parse=agent_data.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=browser_use.FORMAT,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from traces.core.canonical import NotCanonical, digest
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_object, text_or_json
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -38,7 +38,7 @@ _TRIAL = frozenset(
 )
 # Where the messages of a transcript are, in the terms of benchmarks and data sets.
 LISTS = ("messages", "traj", "trajectory", "conversation", "conversations", "history", "chat")
-_NOT_METADATA = frozenset({*LISTS, "tools", "functions", "request", "response", "run_id", "kwargs"})
+_NOT_METADATA = frozenset({*LISTS, "tools", "functions", "request", "response", "run_id", "kwargs", "completion"})
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _NOT_PARAMETERS = frozenset({"messages", "model", "tools", "functions", "system", "response_format", "stream"})
 _SAMPLING = frozenset(
@@ -146,11 +146,13 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
 def request_of(body: JSONObject) -> JSONObject:
     """Return the object with the messages of a transcript and its settings, which OpenHands writes as `kwargs`.
 
-    Data sets from tables have lists as texts.
+    Data sets from tables have lists as texts. Rollouts of training have a prompt and what followed as two lists.
     """
     request = {**as_object(body.get("kwargs")), **(as_object(body.get("request")) or body)}
     texts = {name: request[name] for name in LISTS if isinstance(request.get(name), str)}
     lists = {name: value for name, text in texts.items() if isinstance(value := parse_embedded(text), list)}
+    if has_list(body, "prompt") and has_list(body, "completion"):
+        lists |= {"messages": [*as_list(body["prompt"]), *as_list(body["completion"])], "prompt": None}
     return {**request, **lists}
 
 
