@@ -33,6 +33,7 @@ from traces.importers.formats.histories import (
     pydantic_ai,
     semantic_kernel,
     strands,
+    voice_calls,
 )
 from traces.importers.formats.workflows import dify, flowise, n8n
 from traces.importers.importer import Importer, lines_are_runs
@@ -89,6 +90,13 @@ FRAMEWORKS: Final = (
         title="trajectories of the Agent Data Protocol",
         sniff=detection.sniff_by_value(agent_data.is_trajectory),
         parse=agent_data.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=voice_calls.FORMAT,
+        title="calls of voice agents",
+        sniff=detection.sniff_by_value(voice_calls.is_call),
+        parse=voice_calls.parse,
         by_line=lines_are_runs,
     ),
     Importer(
