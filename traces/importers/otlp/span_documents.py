@@ -49,7 +49,12 @@ def is_span_document(value: JSONValue) -> bool:
     return zipkin.is_span(as_object(first_item(value))) or _is_span(head)
 
 
-def read_spans(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog]:
+def read_spans(value: JSONValue, location: str) -> Iterator[WireSpan]:
+    """Yield the spans of a document."""
+    return (record for record in read_records(value, location) if isinstance(record, WireSpan))
+
+
+def read_records(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog]:
     """Yield the spans of a document, and log records among them."""
     spans = _span_list(value)
     for index, span in enumerate(spans):

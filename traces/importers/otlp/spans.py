@@ -51,7 +51,7 @@ def _read_record(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
         for index, item in enumerate(items):
             yield from _read_record(item, f"{location}/{index}")
     elif span_documents.is_span_document(value):
-        for record in span_documents.read_spans(value, location):
+        for record in span_documents.read_records(value, location):
             if isinstance(record, WireSpan):
                 # Raises `BadFile` for a span that cannot become a step.
                 build_span_step(record, [], frozenset(), TraceReader())

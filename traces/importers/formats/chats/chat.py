@@ -150,7 +150,7 @@ def request_of(body: JSONObject) -> JSONObject:
     """
     request = {**as_object(body.get("kwargs")), **(as_object(body.get("request")) or body)}
     texts = {name: request[name] for name in LISTS if isinstance(request.get(name), str)}
-    lists = {name: value for name, text in texts.items() if isinstance(value := parse_embedded(text), list)}
+    lists: JSONObject = {name: value for name, text in texts.items() if isinstance(value := parse_embedded(text), list)}
     if has_list(body, "prompt") and has_list(body, "completion"):
         lists |= {"messages": [*as_list(body["prompt"]), *as_list(body["completion"])], "prompt": None}
     return {**request, **lists}

@@ -146,7 +146,7 @@ def _add_to_child(session: _Session, payload: JSONObject, time: JSONValue, locat
         raise BadFile(f"subagents are nested deeper than {_MOST_LEVELS} levels", location)
     call_id = as_text(first_member(payload, "parent_tool_call_id", "task_tool_call_id"))
     child = session.children.setdefault(call_id, _Session())
-    facts = {name: item for name, item in payload.items() if name != "event" and item is not None}
+    facts: JSONObject = {name: item for name, item in payload.items() if name != "event" and item is not None}
     if facts not in child.events:
         child.events.append(facts)
     _add_event(child, as_object(payload.get("event")), time, location, level + 1)

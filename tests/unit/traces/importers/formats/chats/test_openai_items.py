@@ -129,8 +129,8 @@ def test_offered_tools_of_the_agent(schema: dict[str, Any], names: list[str]) ->
 
 
 def test_ids_and_encrypted_reasoning_are_kept_for_requests_that_continue() -> None:
-    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAB"}
-    message = {
+    reasoning: Any = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAAB"}
+    message: Any = {
         "type": "message",
         "id": "msg_1",
         "role": "assistant",
