@@ -209,7 +209,7 @@ def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) 
         tools=normalize_tools(first_member(body, "tools", "functions") or []),
         parameters=normalize_parameters(settings),
         response_format=body.get("response_format"),
-        system=body.get("system"),
+        system=_system(body, transcript.messages),
         agent=as_text(as_object(body.get("config")).get("agent")) or "agent",
     )
     messages = lines or [
@@ -225,6 +225,12 @@ def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) 
     if (error := _error(body)) and not steps[0].error:
         steps = [replace(steps[0], status=StepStatus.ERROR, error=text_or_json(error)), *steps[1:]]
     return build_run(_facts(transcript, messages), steps, location=transcript.location)
+
+
+def _system(body: JSONObject, messages: list[JSONValue]) -> JSONValue:
+    """Return the instructions that a file states beside the messages, if these have none."""
+    has_instructions = any(as_object(message).get("role") == "system" for message in messages[:1])
+    return body.get("system") or (None if has_instructions else body.get("system_prompt"))
 
 
 def _model(body: JSONObject) -> str:
@@ -262,7 +268,7 @@ def _own_id(body: JSONObject) -> str:
     A run id may name a whole evaluation: then the task and the trial are part of the identity. Without any id, so is
     the rest of the transcript, because other files repeat the same task and trial.
     """
-    run_id = as_text(first_member(body, *_IDS, *_CHAT_IDS))
+    run_id = as_text(first_member(body, *_IDS, *_CHAT_IDS) or as_object(body.get("metadata")).get("session_id"))
     coordinates = [part for name in _COORDINATES if (part := as_text(_coordinate(body, name)))]
     if run_id and (not coordinates or _ends_with(run_id, coordinates)):
         return run_id

@@ -23,6 +23,7 @@ from traces.importers.common.transcript_messages import (
     TextAction,
     TranscriptMessage,
     TranscriptSettings,
+    continuation,
     drop_unreadable,
 )
 from traces.importers.files.errors import BadFile
@@ -323,6 +324,8 @@ def _add_to_answer(rollout: _Rollout, item: JSONObject, kind: str, time: JSONVal
         rollout.messages.append(TranscriptMessage(value=rollout.answer, location=location, parameters=parameters))
     message = rollout.answer
     message["ts"] = time
+    if marks := continuation({"output": [item]}):
+        message["continuation"] = [*as_list(message.get("continuation")), *as_list(marks["continuation"])]
     if kind in _CALLS:
         call: JSONObject = {
             "id": first_member(item, "call_id", "id"),

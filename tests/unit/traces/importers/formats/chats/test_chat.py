@@ -272,3 +272,15 @@ def test_result_without_call_keeps_its_error() -> None:
     assert run.steps[0].attributes["results_without_calls"] == [
         {"tool_call_id": "lost", "name": "find_book", "error": "no index"}
     ]
+
+
+def test_facts_of_sessions_of_other_clients() -> None:
+    body = {"metadata": {"session_id": "s-7"}, "system_prompt": "You keep a bookshop.", "pass": True, "messages": HELLO}
+    (run,) = read(body)
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert run.external_id == "s-7"
+    assert fixtures.request_contents(model)[0] == "You keep a bookshop."
+    assert [(judgement.name, judgement.kind) for judgement in run.judgements] == [("pass", "pass")]
+    system = [{"role": "system", "content": "Be brief."}, *HELLO]
+    (other,) = read({**body, "messages": system})
+    assert fixtures.request_contents(fixtures.steps(other, StepType.MODEL)[0])[0] == "Be brief."

@@ -241,3 +241,11 @@ def test_rollouts_without_envelopes(is_document: bool) -> None:
     ]
     assert (tool.call_id, tool.input, tool.error) == ("call_1", {"command": ["ls"]}, "exit code 2")
     assert ModelAnswer(second.output).message == {"role": "assistant", "content": "None."}
+
+
+def test_encrypted_reasoning_is_kept_with_its_answer() -> None:
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}
+    lines = [{"type": "response_item", "payload": reasoning}, *rollout({})[2:3]]
+    (run,) = fixtures.read(FORMAT, [*rollout({})[:2], *lines])
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert model.attributes["continuation"] == [{"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAAA"}]
