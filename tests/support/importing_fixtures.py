@@ -78,6 +78,7 @@ FORMATS: Final = {
     "gemini_cli.jsonl": "gemini-cli",
     "gemini_stream.jsonl": "gemini-stream",
     "generate_text.json": "generate-text",
+    "genkit.json": "otlp",
     "goose.jsonl": "goose",
     "graded_answers.json": "graded-answers",
     "helicone_requests.json": "helicone",

@@ -92,6 +92,7 @@ _PROVIDERS: Final = {
     "gcp.gen_ai": "google",
     "gcp.vertex_ai": "google",
     "google_genai": "google",
+    "googleai": "google",
     "google_vertexai": "google",
     "vertex_ai": "google",
     "vertexai": "google",

@@ -19,7 +19,7 @@ from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.source import Record
 from traces.importers.otlp.evaluations import read_annotations
-from traces.importers.otlp.stores import app_insights, cloud_trace, cloudwatch, jaeger, rows, zipkin
+from traces.importers.otlp.stores import app_insights, cloud_trace, cloudwatch, genkit, jaeger, rows, zipkin
 from traces.importers.otlp.wire import KIND_NAMES, SpanEvent, WireLog, WireSpan, span_fields
 
 _CONTEXT: Final = "context."
@@ -42,7 +42,7 @@ _MOST_LEVELS: Final = 30
 def is_span_document(value: JSONValue) -> bool:
     """Return whether `value` is a span, a list of spans, or an object that contains spans."""
     head, holder = as_object(next(iter(_span_list(value)), None)), as_object(value)
-    if jaeger.is_trace(head) or jaeger.is_span(head) or rows.is_row(head):
+    if jaeger.is_trace(head) or jaeger.is_span(head) or rows.is_row(head) or genkit.is_trace(head):
         return True
     if cloudwatch.is_span(head) or app_insights.is_span(head) or cloud_trace.is_span(head, holder):
         return True
@@ -146,6 +146,8 @@ def _documents(span: JSONValue, holder: JSONObject) -> Iterator[JSONValue]:
         yield from (zipkin.document(body) if zipkin.is_span(body := as_object(item)) else item for item in span)
     elif zipkin.is_span(body):
         yield zipkin.document(body)
+    elif genkit.is_trace(body):
+        yield from map(genkit.document, genkit.spans(body))
     elif cloudwatch.is_span(body):
         yield cloudwatch.span_document(body)
     elif app_insights.is_span(body):

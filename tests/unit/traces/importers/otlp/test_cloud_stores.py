@@ -1,4 +1,4 @@
-"""Traces as the monitoring of clouds exports them: CloudWatch, Application Insights, Google Cloud Trace."""
+"""Traces as monitoring exports them: CloudWatch, Application Insights, Google Cloud Trace, Genkit."""
 
 import csv
 import io
@@ -115,3 +115,14 @@ def new_span(trace_id: str, span: dict[str, Any]) -> JSONObject:
         "displayName": {"value": span["name"]},
         "attributes": {"attributeMap": values},
     }
+
+
+def test_genkit_models_tools_and_parameters() -> None:
+    run = fixtures.run("genkit.json")
+    first, second = fixtures.steps(run, StepType.MODEL)
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert isinstance(first.input, dict)
+    assert first.input["parameters"] == {"temperature": 0.5}
+    assert (first.provider, first.model, first.tokens_in, first.tokens_out) == ("google", "gemini-2.5-flash", 40, 8)
+    assert (tool.call_id, tool.input, tool.output) == ("call_1", {"title": "Dune"}, "3 copies")
+    assert fixtures.request_contents(second)[-1] == "3 copies"
