@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from traces.core.canonical import NotCanonical, digest
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, text_or_json
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, omit, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -125,7 +125,7 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
             for index, item in enumerate(value):
                 yield from _transcripts(item, f"{location}/{index}", name)
         return
-    body = as_object(value)
+    body = _litellm_call(as_object(value))
     if items := page_items(body):
         yield from _transcripts(items, f"{location}/data", name)
         return
@@ -141,6 +141,15 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
         name=name,
         extra=extra,
     )
+
+
+def _litellm_call(body: JSONObject) -> JSONObject:
+    """Return a call as LiteLLM passes it to its loggers, and Terminus writes it (`debug.json`), with its response."""
+    response = parse_embedded(body.get("original_response"))
+    if "litellm_call_id" not in body or not isinstance(response, dict):
+        return body
+    settings = as_object(body.get("optional_params"))
+    return {**settings, **omit(body, "original_response", "optional_params", "input"), "response": response}
 
 
 def request_of(body: JSONObject) -> JSONObject:

@@ -284,3 +284,25 @@ def test_facts_of_sessions_of_other_clients() -> None:
     system = [{"role": "system", "content": "Be brief."}, *HELLO]
     (other,) = read({**body, "messages": system})
     assert fixtures.request_contents(fixtures.steps(other, StepType.MODEL)[0])[0] == "Be brief."
+
+
+def test_call_of_litellm_has_its_response_and_settings() -> None:
+    response = {
+        "content": [{"type": "text", "text": '{"commands": []}'}],
+        "usage": {"input_tokens": 12, "output_tokens": 3},
+        "stop_reason": "end_turn",
+        "role": "assistant",
+    }
+    body = {
+        "litellm_call_id": "call-7",
+        "model": "claude-4",
+        "messages": [fixtures.REQUEST],
+        "input": [fixtures.REQUEST],
+        "optional_params": {"temperature": 0.5},
+        "original_response": orjson.dumps(response).decode(),
+    }
+    (run,) = read(body)
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (model.model, model.tokens_in, model.tokens_out) == ("claude-4", 12, 3)
+    assert model.input == {"messages": [fixtures.REQUEST], "parameters": {"temperature": 0.5}}
+    assert model.output == {"message": {"role": "assistant", "content": '{"commands": []}'}, "finish_reason": "stop"}
