@@ -9,14 +9,14 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from forkpoint.entropy import random_bytes
+from forkpoint.lanes.task_chains import is_awaited_by_thread
 
 _counter: Final = itertools.count(1)
 _threads: Final = threading.local()
 _branches: Final[WeakKeyDictionary[Any, int]] = WeakKeyDictionary()
 # Numbers of processes are not enough: containers count on their own.
 _processes: Final[dict[int, str]] = {}
-# The callback by which a thread waits for a task: it does nothing else meanwhile.
-_WAITING: Final = "run_until_complete"
+_awaited_tasks: Final[WeakKeyDictionary[Any, bool]] = WeakKeyDictionary()
 
 
 def current_lane() -> str:
@@ -36,12 +36,13 @@ def _thread_number() -> int:
 
 
 def _asyncio_task() -> Any:
-    """Return the current task of asyncio; None without one, and for the one that its thread waits for."""
+    """Return the current task of asyncio; None without one, and for one that its thread waits for."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is None or asyncio._get_running_loop() is None or (task := asyncio.current_task()) is None:
         return None
-    callbacks = getattr(task, "_callbacks", None) or ()
-    is_awaited = any(_WAITING in getattr(callback, "__qualname__", "") for callback, *_ in callbacks)
+    if (is_awaited := _awaited_tasks.get(task)) is None:
+        # Decided at its first call: who waits for it does so until it ends.
+        is_awaited = _awaited_tasks[task] = is_awaited_by_thread(task)
     return None if is_awaited else task
 
 
