@@ -17,13 +17,14 @@ from replay.live.pricing import price
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns.core.recorded_calls import RecordedRequest
 from replay.reruns.core.renaming import is_among, named_values, nothing_is_meant
-from replay.reruns.core.volatile_tokens import CLOCK_KINDS, MEASURED_KINDS, Kind
+from replay.reruns.core.volatile_tokens import CLOCK_KINDS, ID_KINDS, MEASURED_KINDS, Kind
 from replay.reruns.recordings import REQUEST_HEADERS, RecordedResponse, read_response, strict_fields
 from replay.reruns.schemas import RerunBudget
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason
 from traces.importers.formats.tracing.client_calls import model_answer, model_request
+from traces.payloads.messages import ModelAnswer
 from traces.recordings import segment_redaction
 from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.redaction_policies import services as policies
@@ -116,7 +117,8 @@ def _find_block(rerun: Rerun, provider: str, model: str) -> str:
 def values_of_fork(rerun: Rerun) -> Callable[[Kind, str], bool]:
     """Return a function that tells whether a value is a part of the fork: an override contains it, or a model chose it.
 
-    A model chose a time or a duration in an answer that is not recorded: the agent did not take it from its clock.
+    A model chose a time or a duration in an answer that is not recorded: the agent did not take it from its clock. It
+    chose an id there that it was not asked with. Ids of the answer itself and of its calls are the provider's.
     """
     profile = rerun.profile
     if profile is None:
@@ -127,13 +129,16 @@ def values_of_fork(rerun: Rerun) -> Callable[[Kind, str], bool]:
         return frozenset(named_values(profile.profile))
 
     @cache
-    def texts() -> Sequence[str]:
+    def new_exchanges() -> Sequence[Exchange]:
         is_new = Q(label=Label.SIMULATED) | Q(reason=Reason.CACHE_SIGNATURE)
         calls = rerun.calls.filter(is_new, attempt=rerun.attempt).exclude(exchange=None)
-        return [Exchange(call).answer_text for call in calls]
+        return [Exchange(call) for call in calls]
 
     def is_meant(kind: Kind, value: str) -> bool:
-        is_chosen = kind in CLOCK_KINDS | MEASURED_KINDS and any(value in text for text in texts())
+        is_chosen = any(
+            value in exchange.answer_text and (kind not in ID_KINDS or value not in exchange.request_text)
+            for exchange in (new_exchanges() if kind in ID_KINDS | CLOCK_KINDS | MEASURED_KINDS else ())
+        )
         return is_chosen or is_among(kind, value, overridden_values())
 
     return is_meant
@@ -181,11 +186,17 @@ class Exchange:
         """The answer as it came; None if it was redacted."""
         return read_response(self._answer)
 
-    @property
+    @cached_property
+    def request_text(self) -> str:
+        return orjson.dumps(self._request_event.get("payload")).decode()
+
+    @cached_property
     def answer_text(self) -> str:
-        """The content of the answer and its tool calls, as text."""
+        """What the model wrote: the text of the answer, and the names and arguments of its tool calls."""
         payload = {**as_object(self._request_event.get("payload")), **self._answer}
-        return orjson.dumps(model_answer(payload).output).decode()
+        answer = ModelAnswer(model_answer(payload).output)
+        calls = [(call.get("name"), call.get("arguments")) for call in answer.calls]
+        return orjson.dumps([answer.text, calls]).decode()
 
     @property
     def cost_usd(self) -> Decimal | None:

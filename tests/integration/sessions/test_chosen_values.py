@@ -43,15 +43,15 @@ def start_fork(client: Client, run: Run) -> str:
     return str(post(client, "/reruns", body)["id"])
 
 
-def answer_live(rerun_id: str, arguments: Any) -> None:
+def answer_live(rerun_id: str, arguments: Any, *, call_id: str = "c1", question: str = "") -> None:
     """Store a live answer that requests a call."""
     call = {
-        "id": "c1",
+        "id": call_id,
         "type": "function",
         "function": {"name": "get_order", "arguments": orjson.dumps(arguments).decode()},
     }
     response = {"choices": [{"message": {"role": "assistant", "tool_calls": [call]}}]}
-    request = {"provider": "openai", "api": "openai.chat", "request": {"messages": []}}
+    request = {"provider": "openai", "api": "openai.chat", "request": {"messages": [{"content": question}]}}
     events = [
         {"event_type": "model_called", "payload": request},
         {"event_type": "model_result", "payload": {"response": response, "status": "success"}},
@@ -68,9 +68,14 @@ def decision(client: Client, rerun_id: str, arguments: Any) -> str:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("2026-12-01", "2026-12-24"), ("1 December 2026", "24 December 2026"), ("10 minutes", "90 minutes")],
+    [
+        ("2026-12-01", "2026-12-24"),
+        ("1 December 2026", "24 December 2026"),
+        ("10 minutes", "90 minutes"),
+        ("ord_8f3k2j9x0q", "ord_p2m7x1c4vz"),
+    ],
 )
-def test_time_of_a_live_answer_is_no_volatile_value(client: Client, old: str, new: str) -> None:
+def test_value_of_a_live_answer_is_no_volatile_value(client: Client, old: str, new: str) -> None:
     run = desk(when=old)
     rerun = start_fork(client, run)
     assert decision(client, rerun, {"when": new}) == "cached"
@@ -78,6 +83,17 @@ def test_time_of_a_live_answer_is_no_volatile_value(client: Client, old: str, ne
     answer_live(rerun, {"when": new})
     assert decision(client, rerun, {"when": new}) == "refusal"
     assert decision(client, rerun, {"when": old}) == "exact"
+
+
+def test_id_that_a_model_repeats_is_volatile(client: Client) -> None:
+    """The agent put it into the request. The id of a call comes from the provider."""
+    old, new = str(uuid4()), str(uuid4())
+    rerun = start_fork(client, desk(session=old))
+    answer_live(rerun, {"session": new}, question=f"The session is {new}.")
+    assert decision(client, rerun, {"session": new}) == "cached"
+    rerun = start_fork(client, desk(call="call_8f3k2j9x0q"))
+    answer_live(rerun, {}, call_id="call_p2m7x1c4vz")
+    assert decision(client, rerun, {"call": "call_p2m7x1c4vz"}) == "cached"
 
 
 def test_another_id_of_the_recording_is_no_volatile_value(client: Client) -> None:
