@@ -40,6 +40,8 @@ from forkpoint.runner.messages import Start, Unacceptable
 
 _USAGE: Final = "forkpoint runner --app APP [options] -- COMMAND..."
 _FLUSH_S: Final = 0.2
+# Ten times as long as the SDK collects events.
+_REPORTS_S: Final = 0.2
 _MOST_PAUSE_S: Final = 10.0
 # The server's reasons to close a connection for good, with their exit codes.
 _REFUSALS: Final = {4400: BAD_INPUT, 4401: AUTHENTICATION, 4409: BAD_INPUT}
@@ -271,6 +273,8 @@ class Runner:
     def _post(self, agent: RunningAgent, child: Child, input: Any) -> None:
         """Send the input to an agent that is a server; its answer ends it."""
         code = inputs.post(self._options.input_url, input, agent.print_line, lambda: agent.end is None)
+        # Its SDK still reports what it did last.
+        time.sleep(_REPORTS_S)
         if agent.end is None:
             agent.report(code)
         child.end()

@@ -41,14 +41,18 @@ def replace_inferred(steps: Sequence[RecordedStep], inferred_keys: Collection[st
     A coding agent puts the name of an MCP server before those of its tools: the model knows `get_order` of the server
     `desk` as `mcp__desk__get_order`.
 
-    A report takes the key of the step that it replaces, which may have been shown already, and its call id.
+    A report takes the key of the step that it replaces, which may have been shown already, and its call id. If the
+    report was cut off, the conversation has the call's outcome.
     """
     guesses = [step for step in steps if step.key in inferred_keys]
     reports = {step.key: step for step in steps if step.type is StepType.TOOL and step.key not in inferred_keys}
     if not guesses or not reports:
         return [*steps]
-    # A call that was cut off has nothing that the conversation lacks.
-    pairs = _pair(guesses, [step for step in reports.values() if step.status is not StepStatus.PARTIAL])
+    complete_reports = [step for step in reports.values() if step.status is not StepStatus.PARTIAL]
+    pairs = _pair(guesses, complete_reports)
+    used_keys = {step.key for step in pairs.values()}
+    cut_reports = [step for step in reports.values() if step.status is StepStatus.PARTIAL]
+    pairs |= _pair([step for step in guesses if step.key not in used_keys], cut_reports)
     replaced_keys = {step.key for step in pairs.values()}
     return [_adopt(step, pairs, is_report=step.key in reports) for step in steps if step.key not in replaced_keys]
 
@@ -146,8 +150,11 @@ def _adopt(step: RecordedStep, pairs: Mapping[str, RecordedStep], *, is_report: 
         step = replace(step, parent=pairs[step.parent].key)
     if not is_report:
         return step
-    attributes = {**step.attributes, SDK_REPORT: True}
     guess = pairs.get(step.key)
+    if guess is not None and step.status is StepStatus.PARTIAL:
+        attributes = {**guess.attributes, **step.attributes}
+        return replace(guess, parent=step.parent, input=step.input, attributes=attributes)
+    attributes = {**step.attributes, SDK_REPORT: True}
     if guess is None:
         return replace(step, attributes=attributes)
     if isinstance(guess.output, str):
