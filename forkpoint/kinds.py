@@ -126,6 +126,12 @@ class ToolStep(CallStep):
             answer.report_loss()
         return answer
 
+    def _scope_for_call(self, *call: Any) -> Scope:
+        scope = super()._scope_for_call(*call)
+        if isinstance(scope, ToolStep):
+            scope.is_pure = self.is_pure
+        return scope
+
     def deny(self, message: str = "") -> None:
         """Record that the call was not made because a hook or a person denied it."""
         self.status = StepStatus.DENIED

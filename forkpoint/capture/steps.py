@@ -1,5 +1,6 @@
 """Steps around the functions of a library: its agents, tools and searches."""
 
+import functools
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
@@ -7,8 +8,11 @@ from typing import Any
 
 from forkpoint.answers import Answer
 from forkpoint.arguments import Arguments, Rearrange, WrongArguments
+from forkpoint.arguments import rearrange as rearrange_call
 from forkpoint.capture.places import find_place
+from forkpoint.capture.process_run import process_run
 from forkpoint.decorators import answer_of
+from forkpoint.kinds import ToolStep
 from forkpoint.recorder import recorder
 from forkpoint.scopes import RunScope, Scope, StepScope
 
@@ -87,6 +91,20 @@ def record_calls(
             return result
 
     return wrapper
+
+
+def record_function(function: Callable[..., Any], describe: Callable[[], ToolStep]) -> Any:
+    """Return a tool's function, of the same kind, with each call in a step, whose arguments are those of the model."""
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        process_run()
+        return describe()(function)
+    wrapper = record_calls(
+        function,
+        lambda args, kwargs: describe(),
+        substitute=lambda call, args, kwargs, answer: answer.result(function),
+        rearrange=functools.partial(rearrange_call, function),
+    )
+    return functools.wraps(function)(wrapper)
 
 
 def _record_async(
@@ -177,9 +195,23 @@ def _end(step: StepScope, own_run: RunScope | None) -> None:
 
 def make_step(describe: Describe, args: tuple[Any, ...], kwargs: dict[str, Any]) -> StepScope | None:
     """Return the step of a call; None if the call is no step, or cannot be described."""
-    with recorder.suppress_errors():
+    with interception():
         return describe(args, kwargs)
     return None
+
+
+@contextmanager
+def interception() -> Iterator[None]:
+    """Suppress and count errors of an instrumentation while recording. In a rerun they end the process.
+
+    The call would run without having asked.
+    """
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 - it would reach the model as the tool's error
+        if recorder.session is not None:
+            recorder.session.refuse(f"a call cannot be read, and may not run unread: {type(error).__name__}: {error}")
+        recorder.count_lost_event()
 
 
 def _read_output(step: StepScope, read: Read, result: Any) -> None:

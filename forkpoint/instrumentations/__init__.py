@@ -32,6 +32,20 @@ _PATCHES: Final = {
     "crewai.agent.core": "crewai:patch_agents",
     "crewai.tools.base_tool": "crewai:patch_tools",
     "crewai.tools.structured_tool": "crewai:patch_structured_tools",
+    "llama_index.core.tools.function_tool": "function_tools.llama_index:patch_tools",
+    "google.adk.tools.function_tool": "function_tools.google_adk:patch_tools",
+    "google.adk.tools.agent_tool": "function_tools.google_adk:patch_agent_tools",
+    "strands.tools.decorator": "function_tools.strands:patch_tools",
+    "strands.tools.tools": "function_tools.strands:patch_module_tools",
+    "strands.tools.structured_output.structured_output_tool": "function_tools.strands:patch_outputs",
+    "strands.agent._agent_as_tool": "function_tools.strands:patch_agent_tools",
+    "agno.tools.function": "function_tools.agno:patch_tools",
+    "haystack.tools.tool": "function_tools.haystack:patch_tools",
+    "semantic_kernel.functions.kernel_function_from_method": "function_tools.semantic_kernel:patch_functions",
+    "semantic_kernel.connectors.ai.function_calling_utils": "function_tools.semantic_kernel:declare_functions",
+    "agent_framework._tools": "function_tools.agent_framework:patch_tools",
+    "dspy.adapters.types.tool": "function_tools.dspy:patch_tools",
+    "mirascope.llm.tools.tools": "function_tools.mirascope:patch_tools",
 }
 
 

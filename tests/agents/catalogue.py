@@ -28,6 +28,14 @@ class Agent:
     has_known_tools: bool = True
     # Whether it knows the names of their parameters.
     has_known_parameters: bool = True
+    # Whether it gives a model the results of its calls in the order of these.
+    has_ordered_results: bool = True
+    # What the framework puts before the name of a function.
+    tool_prefix: str = ""
+
+    def tool(self, name: str) -> str:
+        """Return the name by which the model knows a function."""
+        return self.tool_prefix + name
 
 
 def _python(environment: str, agent: str, *arguments: str) -> Callable[[], list[str]]:
@@ -94,8 +102,28 @@ FRAMEWORKS: Final = (
     Agent(
         name="LiteLLM", command=_python("litellm-1.106", "litellm_agent", "async", "gpt-4o-mini"), has_known_tools=False
     ),
+    Agent(name="Google ADK", command=_python("adk-2.13", "adk_agent")),
+    Agent(
+        name="LlamaIndex",
+        command=_python("llama-index-0.14.25", "llama_index_agent", "stream"),
+        has_ordered_results=False,
+    ),
+    Agent(name="Strands Agents", command=_python("strands-1.62", "strands_agent")),
+    Agent(name="Agno", command=_python("agno-3.1.10", "agno_agent", "stream")),
+    Agent(
+        name="Semantic Kernel",
+        command=_python("semantic-kernel-1.45", "semantic_kernel_agent"),
+        tool_prefix="desk-",
+        has_ordered_results=False,
+    ),
+    Agent(name="Microsoft Agent Framework", command=_python("agent-framework-1.23", "agent_framework_agent")),
+    Agent(name="Haystack", command=_python("haystack-3.4", "haystack_agent")),
+    Agent(name="Mirascope", command=_python("mirascope-2.8.2", "mirascope_agent")),
     Agent(name="Claude Code", command=_claude_code, has_known_parameters=False),
 )
 AGENTS: Final = (*LIGHT, *FRAMEWORKS)
-# It gets one tool at a time, so its calls are others than those of all agents above.
-TEXT_TOOLS: Final = Agent(name="CrewAI without tool calls", command=_python("crewai-1.15.30", "crewai_agent", "text"))
+# They get one tool at a time, so their calls are others than those of all agents above.
+TEXT_TOOLS: Final = (
+    Agent(name="CrewAI without tool calls", command=_python("crewai-1.15.30", "crewai_agent", "text")),
+    Agent(name="DSPy", command=_python("dspy-3.4", "dspy_agent")),
+)

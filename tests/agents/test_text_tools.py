@@ -1,6 +1,7 @@
-"""An agent whose model has no tool calls: it requests tools in its text, and sees their results in the prompt."""
+"""Agents whose model has no tool calls: they request tools in text, and see their results in the prompt."""
 
 import json
+import re
 
 import pytest
 
@@ -12,21 +13,23 @@ from tests.clients.model_server import ANSWER
 pytestmark = [
     pytest.mark.own_store,
     pytest.mark.framework,
-    pytest.mark.parametrize("desk", [TEXT_TOOLS], ids=[TEXT_TOOLS.name], indirect=True, scope="module"),
+    pytest.mark.parametrize("desk", TEXT_TOOLS, ids=lambda agent: agent.name, indirect=True, scope="module"),
 ]
 
 
 @pytest.fixture(scope="module")
 def run(desk: Desk) -> str:
     run, outcome = desk.record()
-    assert (outcome.out, len(outcome.requests), sorted(outcome.executions)) == (ANSWER, 4, TOOLS)
+    assert (outcome.out, sorted(outcome.executions)) == (ANSWER, TOOLS)
+    # DSPy's last two calls end the loop, and make the answer.
+    assert len(outcome.requests) == (5 if desk.agent.name == "DSPy" else 4)
     return run
 
 
 def test_rerun_asks_nobody(desk: Desk, run: str) -> None:
     again = desk.run("rerun", run)
     assert (again.code, again.out, again.requests, again.executions) == (0, ANSWER, [], []), again.err
-    assert "4 calls exact\n" in again.err
+    assert re.search(r": [45] calls exact\n", again.err), again.err
 
 
 def test_changed_arguments(desk: Desk, run: str) -> None:
@@ -37,4 +40,4 @@ def test_changed_arguments(desk: Desk, run: str) -> None:
     fork = desk.run("rerun", run, *options, "--allow-tool", "get_time")
     assert (fork.code, fork.out, fork.executions) == (0, ANSWER, ["get_time"]), fork.err
     bodies = [json.dumps(body, ensure_ascii=False) for body in fork.requests]
-    assert [("noon in Oslo" in body, "noon in Zürich" in body) for body in bodies] == [(True, False)] * 2
+    assert {("noon in Oslo" in body, "noon in Zürich" in body) for body in bodies} == {(True, False)}

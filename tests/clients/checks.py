@@ -36,10 +36,12 @@ def _calls(message: Any) -> list[tuple[str, str]]:
 
 def check_tools(recording: Recording, *, with_ids: bool = True) -> None:
     """Check that each tool call was recorded once, with its arguments, result and the id of its request."""
-    tools = recording.steps(StepType.TOOL)
+    # DSPy ends an agent by a tool of its own. Semantic Kernel puts the name of a plugin before that of a tool.
+    tools = [step for step in recording.steps(StepType.TOOL) if step.tool_name != "finish"]
     calls = Counter(call for turn in CALLS for call in turn)
-    assert Counter((step.tool_name, as_object(step.input)["city"]) for step in tools) == calls
-    assert all(step.output == OUTPUTS[step.tool_name].format(as_object(step.input)["city"]) for step in tools)
+    results = [(step.tool_name.rpartition("-")[2], as_object(step.input)["city"], step.output) for step in tools]
+    assert Counter((name, city) for name, city, _ in results) == calls
+    assert all(output == OUTPUTS[name].format(city) for name, city, output in results)
     if with_ids:
         assert sorted(step.call_id for step in tools) == ["call_00", "call_01", "call_10"]
 

@@ -3,10 +3,11 @@
 It requests two tools at once, then one tool, then answers. A request that contains "Bern" gets another city in the
 second turn, one that contains "please erase" another tool, `erase`, in the first ("please erase and shred": two), and
 one that contains "please fail" an error. Ids depend on the turn only, but that of a response on the request. CrewAI's
-prompt for models without tool calls gets the same tools in words, one at a time.
+prompt for models without tool calls, and DSPy's, get the same tools in words, one at a time.
 """
 
 import json
+import re
 import threading
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ CALLS: Final[tuple[tuple[tuple[str, str], ...], ...]] = (
     (("get_weather", "Lima"),),
 )
 _CUT: Final = 7
+_SHORT_NAME: Final = re.compile(r"([a-z]+_)*[a-z]*$")
 _AT_ONCE: Final = "answers_at_once"
 _PATHS: Final = ("/chat/completions", "/responses", "/messages", "enerateContent", "/embeddings", "/count_tokens")
 
@@ -92,8 +94,9 @@ def _calls(turn: int, body: dict[str, Any]) -> list[tuple[str, str, str]]:
         if turn == 0 and "please erase" in json.dumps(body):
             is_shredding = "please erase and shred" in json.dumps(body)
             return [("call_erase", "erase", "Zürich"), *([("call_shred", "shred", "Zürich")] if is_shredding else [])]
-        # Claude Code puts the name of the server before that of a tool.
-        full_names = {name.rpartition("__")[2]: name for tool in tools if (name := str(tool.get("name", "")))}
+        # Claude Code puts the name of the server before that of a tool, Semantic Kernel that of the plugin.
+        names = [str((tool.get("function") or tool).get("name", "")) for tool in tools]
+        full_names = {_SHORT_NAME.search(name)[0]: name for name in names}  # type: ignore[index]  # it matches any
         return [
             (f"call_{turn}{number}", full_names.get(name, name), other_city.get(city, city))
             for number, (name, city) in enumerate(CALLS[turn])
@@ -110,13 +113,27 @@ def _pieces(text: str) -> list[str]:
 
 
 def _text(turn: int, body: dict[str, Any]) -> str:
-    if body.get("tools") or "Action Input:" not in json.dumps(body["messages"]):
-        return ANSWER
+    text = json.dumps(body["messages"])
     calls = [call for calls in CALLS for call in calls]
+    if "[[ ## answer ## ]]" in text or "[[ ## next_tool_name ## ]]" in text:
+        return _dspy_text(text, calls)
+    if body.get("tools") or "Action Input:" not in text:
+        return ANSWER
     if turn == len(calls):
         return f"Thought: I know it\nFinal Answer: {ANSWER}"
     name, city = calls[turn]
     return f"Thought: I need it\nAction: {name}\nAction Input: {json.dumps(_arguments(name, city))}"
+
+
+def _dspy_text(text: str, calls: list[tuple[str, str]]) -> str:
+    """Return the fields that DSPy's prompt asks for, which contains the results so far."""
+    count = text.count("[[ ## observation_")
+    fields = {"reasoning": "I know it", "answer": ANSWER}
+    if "[[ ## next_tool_name ## ]]" in text:
+        name, city = calls[count] if count < len(calls) else ("finish", "")
+        arguments = _arguments(name, city) if city else {}
+        fields = {"next_thought": "go on", "next_tool_name": name, "next_tool_args": json.dumps(arguments)}
+    return "\n\n".join(f"[[ ## {name} ## ]]\n{value}" for name, value in {**fields, "completed": ""}.items())
 
 
 def _chat(exchange: Exchange) -> None:

@@ -16,6 +16,18 @@ AGENTS_SDK = ("agents-0.24", "agents-0.23")
 PYDANTIC_AI = ("pydantic-ai-2.68", "pydantic-ai-2.66")
 SMOLAGENTS = ("smolagents-1.26", "smolagents-1.25")
 CREWAI = ("crewai-1.15.30", "crewai-1.15.29")
+# Each agent with its environments, and whether the framework knows the ids of calls.
+FUNCTION_TOOLS = {
+    "adk_agent": ("adk-2.13", "adk-2.12", False),
+    "llama_index_agent": ("llama-index-0.14.25", "llama-index-0.14.24", False),
+    "dspy_agent": ("dspy-3.4", "dspy-3.3", False),
+    "strands_agent": ("strands-1.62", "strands-1.61", True),
+    "agno_agent": ("agno-3.1.10", "agno-3.1.9", True),
+    "semantic_kernel_agent": ("semantic-kernel-1.45", "semantic-kernel-1.44", False),
+    "agent_framework_agent": ("agent-framework-1.23", "agent-framework-1.22", True),
+    "haystack_agent": ("haystack-3.4", "haystack-3.3", False),
+    "mirascope_agent": ("mirascope-2.8.2", "mirascope-2.8.1", True),
+}
 
 
 def check_structure(recording: Recording, *agents: str) -> None:
@@ -124,6 +136,13 @@ def test_autogen_agent_is_recorded(server: ModelServer, tmp_path: Path, forkpoin
     check_model_calls(recording, server)
     check_tools(recording)
     check_replay(recording, forkpoint)
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["current", "before"])
+@pytest.mark.parametrize("agent", FUNCTION_TOOLS)
+def test_function_tools_are_recorded(agent: str, place: int, server: ModelServer, tmp_path: Path) -> None:
+    *versions, with_ids = FUNCTION_TOOLS[agent]
+    check_tools(record(str(versions[place]), agent, server=server, folder=tmp_path), with_ids=bool(with_ids))
 
 
 @pytest.mark.parametrize(

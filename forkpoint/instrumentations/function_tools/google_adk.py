@@ -1,0 +1,70 @@
+"""Google's Agent Development Kit: its function tools, and its agents as tools."""
+
+import copy
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, Final
+
+from forkpoint.answers import Answer
+from forkpoint.arguments import Arguments, require_properties
+from forkpoint.capture.patching import declare_after, wrap
+from forkpoint.capture.steps import record_calls
+from forkpoint.recorder import recorder
+
+# Its own functions that only change which agent works.
+_OWN_MODULES: Final = ("google.adk.tools.transfer_to_agent_tool", "google.adk.tools.exit_loop_tool")
+
+
+def patch_tools(module: ModuleType) -> None:
+    wrap(
+        module.FunctionTool,
+        "run_async",
+        lambda call: record_calls(call, _describe, substitute=_answer, rearrange=_rearrange),
+    )
+    declare_after(module.FunctionTool, "__init__", lambda _, tool, *__, **___: [tool.name])
+
+
+def patch_agent_tools(module: ModuleType) -> None:
+    wrap(module.AgentTool, "run_async", lambda call: record_calls(call, _describe_agent))
+    declare_after(module.AgentTool, "__init__", lambda _, tool, *__, **___: [tool.name])
+
+
+def _describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    tool = args[0]
+    step = recorder.tool(tool.name, dict(kwargs["args"]), call_id=_call_id(kwargs["tool_context"]))
+    step.is_pure = getattr(tool.func, "__module__", "") in _OWN_MODULES
+    return step
+
+
+def _describe_agent(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the step of an agent that works as a tool: its own calls ask for themselves."""
+    step = recorder.tool(args[0].name, dict(kwargs["args"]), call_id=_call_id(kwargs["tool_context"]))
+    step.is_pure = True
+    return step
+
+
+def _call_id(context: Any) -> str:
+    """Return the id that the model gave a call; none if the framework made it, because the model gave none."""
+    id = str(context.function_call_id or "")
+    return "" if id.startswith("adk-") else id
+
+
+def _answer(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
+    """Call a copy of the tool whose function returns the recorded output: confirmations are asked for again."""
+    tool = copy.copy(args[0])
+    tool.func = _with_result(answer, args[0].func)
+    return call(tool, **kwargs)
+
+
+def _with_result(answer: Answer, function: Callable[..., Any]) -> Callable[..., Any]:
+    async def result(**_: Any) -> Any:
+        return answer.result(function)
+
+    return result
+
+
+def _rearrange(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:
+    tool = args[0]
+    names = [name for name in tool._spec.signature.parameters if name not in tool._ignore_params]
+    require_properties(new, {"properties": names})
+    return args, {**kwargs, "args": new}
