@@ -1,5 +1,6 @@
 """Tools of the frameworks themselves, handoffs and structured output: only a function of the user needs consent."""
 
+import json
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -43,11 +44,56 @@ async def main():
     print(result.messages[-1].content)
 asyncio.run(main())
 """
+_STRANDS = """
+from pydantic import BaseModel
+from strands import Agent
+from strands.models.openai import OpenAIModel
+class City(BaseModel):
+    name: str
+agent = Agent(model=OpenAIModel(model_id="m1"), callback_handler=None)
+print(agent("Where?", structured_output_model=City).structured_output)
+"""
+_LLAMA_INDEX = """
+from llama_index.core.program import FunctionCallingProgram
+from llama_index.llms.openai import OpenAI
+from pydantic import BaseModel
+class City(BaseModel):
+    name: str
+llm = OpenAI("gpt-4o-mini")
+print(FunctionCallingProgram.from_defaults(output_cls=City, prompt_template_str="Where?", llm=llm)())
+"""
+_LLAMA_INDEX_HANDOFF = """
+import asyncio
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.llms.openai import OpenAI
+def agent(name, **more):
+    return FunctionAgent(name=name, description=name, llm=OpenAI("gpt-4o-mini"), streaming=False, **more)
+async def main():
+    team = [agent("triage", can_handoff_to=["billing"]), agent("billing", can_handoff_to=[])]
+    print(await AgentWorkflow(agents=team, root_agent="triage").run("A refund!"))
+asyncio.run(main())
+"""
+_AGNO_TEAM = """
+from agno.agent import Agent
+from agno.models.openai import OpenAIChat
+from agno.team import Team
+billing = Agent(name="billing", model=OpenAIChat("gpt-4o-mini"), telemetry=False)
+team = Team(name="triage", members=[billing], model=OpenAIChat("gpt-4o-mini"), telemetry=False)
+print(team.run("A refund!").content)
+"""
 # The environment, the agent, and the name of the framework's tool.
 AGENTS: Final = {
     "OpenAI Agents SDK": ("agents-0.24", _HANDOFF, "transfer_to_billing"),
     "pydantic-ai": ("pydantic-ai-2.68", _OUTPUT, "final_result"),
     "AutoGen": ("autogen-0.7", _AUTOGEN, "transfer_to_billing"),
+    "Strands Agents": ("strands-1.62", _STRANDS, "City"),
+    "LlamaIndex": ("llama-index-0.14.25", _LLAMA_INDEX, "City"),
+    "Agno, team": ("agno-3.1.10", _AGNO_TEAM, "delegate_task_to_member"),
+    "LlamaIndex, handoff": ("llama-index-0.14.25", _LLAMA_INDEX_HANDOFF, "handoff"),
+}
+ARGUMENTS: Final = {
+    "handoff": {"to_agent": "billing", "reason": "a refund"},
+    "delegate_task_to_member": {"member_id": "billing", "task": "a refund"},
 }
 
 
@@ -67,16 +113,30 @@ def respond(exchange: Exchange) -> None:
         choice = {"tool_choice": "auto", "parallel_tool_calls": False}
         exchange.status(200, {**facts, **choice, "output": output, "usage": {**usage, **details}})
         return
-    function: dict[str, Any] = {"name": tools[0]["function"]["name"], "arguments": '{"name": "Oslo"}'}
-    message = {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": "c1", "type": "function", "function": function}],
-    }
+    answer_chat(exchange, tools)
+
+
+def answer_chat(exchange: Exchange, tools: list[Any]) -> None:
+    body = exchange.body
+    is_last = any(message["role"] == "tool" for message in body["messages"])
+    message: dict[str, Any] = {"role": "assistant", "content": "Refunded"}
+    if tools and not is_last:
+        name = tools[0]["function"]["name"]
+        arguments = ARGUMENTS.get(name, {"name": "Oslo"})
+        function: dict[str, Any] = {"name": name, "arguments": json.dumps(arguments)}
+        call = {"index": 0, "id": "c1", "type": "function", "function": function}
+        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    reason = "stop" if message["content"] else "tool_calls"
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
-    answer = {"index": 0, "message": message, "finish_reason": "tool_calls"}
-    facts = {"id": "x", "object": "chat.completion", "created": 1, "model": "gpt-4o-mini"}
-    exchange.status(200, {**facts, "choices": [answer], "usage": usage})
+    facts = {"id": "x", "created": 1, "model": "gpt-4o-mini", "usage": usage}
+    if not body.get("stream"):
+        choice = {"index": 0, "message": message, "finish_reason": reason}
+        exchange.status(200, {**facts, "object": "chat.completion", "choices": [choice]})
+        return
+    exchange.stream()
+    choice = {"index": 0, "delta": message, "finish_reason": reason}
+    exchange.send({**facts, "object": "chat.completion.chunk", "choices": [choice]})
+    exchange.send("[DONE]")
 
 
 @pytest.fixture(scope="module")
