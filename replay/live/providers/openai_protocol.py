@@ -32,6 +32,10 @@ _PARAMETERS: Final = frozenset(
 )
 # OpenAI's reasoning models reject `max_tokens`; other servers support only that name.
 _COMPLETION_TOKENS: Final = re.compile(r"(o[1-9]|gpt-[5-9])")
+# From version 3, Gemini refuses calls without its signature, and accepts this one for calls that it did not sign. The
+# signatures of recorded answers are not sent: they are valid for the same model only, and not for changed messages.
+_SIGNING_MODELS: Final = re.compile(r"(models/)?gemini-([3-9]|\d\d)")
+_UNSIGNED: Final = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
 class _Function(BaseModel):
@@ -82,6 +86,8 @@ def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
         "messages": [message_body(message) for message in as_objects(call.input.get("messages"))],
         **{name: value for name, value in parameters.items() if name in _PARAMETERS and value is not None},
     }
+    if _SIGNING_MODELS.match(call.model):
+        _mark_unsigned(body["messages"])
     if "max_tokens" in body and _COMPLETION_TOKENS.match(call.model):
         body["max_completion_tokens"] = body.pop("max_tokens")
     if tools := [tool_body(tool) for tool in as_objects(call.input.get("tools"))]:
@@ -89,6 +95,13 @@ def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
     if (response_format := call.input.get("response_format")) is not None:
         body["response_format"] = response_format
     return body, tuple(name for name in parameters if name not in _PARAMETERS)
+
+
+def _mark_unsigned(messages: list[dict[str, Any]]) -> None:
+    """Mark the first call of each message, which has the signature of all."""
+    for message in messages:
+        for call in message.get("tool_calls", ())[:1]:
+            call["extra_content"] = _UNSIGNED
 
 
 class Assembly:
