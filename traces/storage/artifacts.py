@@ -40,7 +40,11 @@ _PIECES: Final = {
     # Of which PostgreSQL knows the number of rows, so that it plans well for few and for many.
     "postgresql": "generate_series(1, %s, 32) AS piece(start)",
 }
-Place = tuple[int, int, int]  # pack, start, size
+# A column as one text, in the order of the digests.
+_JOIN: Final = {
+    "sqlite": "group_concat({0})",
+    "postgresql": "string_agg(CAST({0} AS text), ',' ORDER BY piece.start)",
+}
 _Place = tuple[str, int, int]  # digest, start, size
 log = structlog.get_logger("traces.storage.artifacts")
 
@@ -51,6 +55,14 @@ class StoredBytes(NamedTuple):
     sha256: str
     media_type: str
     data: bytes
+
+
+class Places(NamedTuple):
+    """Where artifacts are: column by column, because there are many."""
+
+    packs: list[int]
+    starts: list[int]
+    ends: list[int]
 
 
 class _Overtaken(Exception):
@@ -264,15 +276,14 @@ def places(digests: Iterable[str]) -> Iterator[packs.Member]:
         yield key.hex(), *place
 
 
-def places_in_order(keys: Sequence[bytes]) -> list[Place]:
+def places_in_order(keys: Sequence[bytes]) -> Places:
     """Return where the artifacts are that exist, given digests as stored, in their order.
 
     The database joins each column to one text: to read as many rows takes longer than to look them up.
     """
-    concat, order = ("group_concat", "") if connection.vendor == "sqlite" else ("string_agg", " ORDER BY piece.start")
-    columns = (f"{concat}(CAST({name} AS text), ','{order})" for name in ("pack_id", "artifact.start", "size"))
-    (texts,) = _rows(", ".join(columns), keys)
-    return [*zip(*(orjson.loads(f"[{text or ''}]") for text in texts), strict=True)]
+    columns = ", ".join(map(_JOIN[connection.vendor].format, ("pack_id", "artifact.start", "artifact.start + size")))
+    (texts,) = _rows(columns, keys)
+    return Places(*(orjson.loads(f"[{text or ''}]") for text in texts))
 
 
 def _rows(columns: str, keys: Iterable[bytes], *, join: str = "", ending: str = "") -> list[Any]:

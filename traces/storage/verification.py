@@ -5,12 +5,12 @@ Digests are bytes here, as in the database: to write all of them in digits would
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from itertools import filterfalse, groupby
 
 from traces.errors import ArtifactCorrupt
 from traces.models.digests import digest_key, digest_keys
 from traces.payloads.digest_packing import part_digests
 from traces.storage import artifacts, packs
-from traces.storage.artifacts import Place
 from traces.storage.packs import RecentPacks, UnreadablePack
 
 
@@ -29,27 +29,30 @@ class Verifier:
 
         False also if a pack of theirs refers to anything else that is not: `references` finds out what that is.
         """
-        intact = self._intact
-        names = [key for key in dict.fromkeys([*self._parts, *keys]) if key not in intact]
+        names = self._unverified([*self._parts, *keys])
         while names:
-            places = artifacts.places_in_order(names)
-            if len(places) < len(names) or not self._are_in(places, names):
+            if not self._are_intact(names):
                 return False
-            intact.update(names)
-            names = [key for key in self._parts if key not in intact]
+            self._intact.update(names)
+            names = self._unverified(self._parts)
         # All of them are intact.
         self._parts.clear()
         return True
 
-    def _are_in(self, places: Iterable[Place], names: Iterable[bytes]) -> bool:
-        """Return whether artifacts of these names are in these places."""
-        members: dict[int, list[tuple[bytes, Place]]] = {}
-        for name, place in zip(names, places, strict=True):
-            members.setdefault(place[0], []).append((name, place))
+    def _unverified(self, keys: Iterable[bytes]) -> list[bytes]:
+        return [*filterfalse(self._intact.__contains__, dict.fromkeys(keys))]
+
+    def _are_intact(self, names: list[bytes]) -> bool:
+        """Return whether artifacts of these names exist whose bytes match them."""
+        places = artifacts.places_in_order(names)
+        if len(places.packs) < len(names):
+            return False
+        members = _members(places.packs)
         # One pack after another: together, large ones take much memory.
-        for pack_id, content in self._contents({pack_id: pack[0][0] for pack_id, pack in members.items()}):
-            for name, (_, start, size) in members.pop(pack_id):
-                if sha256(content[start : start + size]).digest() != name:
+        for pack_id, content in self._contents({pack: names[parts[0].start] for pack, parts in members.items()}):
+            for part in members.pop(pack_id):
+                bounds = zip(places.starts[part], places.ends[part], strict=True)
+                if [sha256(content[start:end]).digest() for start, end in bounds] != names[part]:
                     return False
         # Those of missing and unreadable packs.
         return not members
@@ -66,6 +69,16 @@ class Verifier:
             self._recent_packs.add(pack, content)
             self._parts.update(dict.fromkeys(digests))
             yield pack.id, content
+
+
+def _members(pack_ids: Iterable[int]) -> dict[int, list[slice]]:
+    """Return by pack which members of a list are in it. Neighbours in the list mostly are in one pack."""
+    members: dict[int, list[slice]] = {}
+    end = 0
+    for pack, neighbours in groupby(pack_ids):
+        start, end = end, end + len(list(neighbours))
+        members.setdefault(pack, []).append(slice(start, end))
+    return members
 
 
 def references(keys: Iterable[bytes]) -> dict[bytes, Sequence[bytes] | None]:
