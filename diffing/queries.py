@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from diffing.compare.run_side import NO_LINKS, Link, LinkReader, RunFacts, Side, SideStep
+from diffing.compare.run_side import NO_LINKS, Link, RunFacts, Side, SideStep
 from diffing.errors import ReportDeleted
 from diffing.models import DiffReport, Evidence, Lane
 from diffing.report.brief import brief
@@ -75,7 +75,7 @@ def side(run: Run, *, links: bool, ignore_list: IgnoreList | None = None) -> Sid
     return Side(
         run=_facts(run),
         steps=steps,
-        links=_link_reader(run.id) if links else NO_LINKS,
+        links=partial(_links, run.id) if links else NO_LINKS,
         ignoring=ignore_lists.to_rules(ignore_list),
     )
 
@@ -313,14 +313,10 @@ def _steps(columns: dict[str, Sequence[Any]], origins: Mapping[UUID, UUID]) -> l
     return list(map(SideStep._make, zip(*map(columns.__getitem__, SideStep._fields), strict=True)))
 
 
-def _link_reader(run_id: UUID) -> LinkReader:
-    stored_provenance.ensure(run_id)
-    return partial(_links, run_id)
-
-
 def _links(run_id: UUID, numbers: Collection[int]) -> list[Link]:
     if not numbers:
         return []
+    stored_provenance.ensure(run_id)
     condition = ""
     # Above that, reading all links takes less time than looking for some.
     if len(numbers) <= _MOST_SELECTED:

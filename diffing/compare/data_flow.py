@@ -124,9 +124,11 @@ class _SideFlow:
         self._by_producer: dict[int, list[Link]] = {}
         self._by_consumer: dict[int, list[Link]] = {}
         self._numbers: Collection[int] = ()
-        pairs = [pair for pair in comparison.pairs if pair.differs or pair is comparison.final]
-        numbers = {step.sequence_no for pair in pairs if (step := self._step(pair))}
-        self._read(numbers.union(step.sequence_no for step in self._side.steps if step.type == _OUTPUT))
+        # Between equal runs, nothing travels.
+        if any(pair.differs for pair in comparison.pairs):
+            pairs = [pair for pair in comparison.pairs if pair.differs or pair is comparison.final]
+            numbers = {step.sequence_no for pair in pairs if (step := self._step(pair))}
+            self._read(numbers.union(step.sequence_no for step in self._side.steps if step.type == _OUTPUT))
 
     def _step(self, pair: Pair) -> SideStep | None:
         return pair.base if self._name == "base" else pair.candidate

@@ -1,13 +1,14 @@
 """Store the provenance of runs; compute it for a run that was stored without it when it is first needed.
 
-Most recorded runs are never forked, compared or opened, and finding contained text takes longer than reading them.
+Most recorded runs are never forked, compared or opened, and finding contained text takes longer than reading them. Most
+replays that repeat their source never need its edges a second time.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from traces.core.gc_pause import without_pauses
 from traces.core.step_header import header_of
@@ -30,10 +31,36 @@ def ensure(run_id: UUID) -> None:
     if not PendingProvenance.objects.filter(run=run_id).exists():
         return
     with transaction.atomic(), without_pauses():
-        Run.objects.select_for_update(no_key=True).only("id").get(id=run_id)
-        # Another reader may have been faster.
-        if PendingProvenance.objects.filter(run=run_id).exists():
+        # Locked: another reader may be faster, and a deletion of the source may withdraw it.
+        pending = PendingProvenance.objects.select_for_update(of=("self",)).filter(run=run_id)
+        if (row := pending.values_list("run__source_run_id").first()) is None:
+            return
+        if row[0] is None:
             _compute(run_id)
+        else:
+            _copy_edges(row[0], run_id)
+        pending.delete()
+
+
+def defer(run: Run) -> None:
+    """Compute the provenance of a run later that repeats its source; call it before the run is sealed."""
+    PendingProvenance.objects.create(run=run)
+
+
+def withdraw(run_ids: Iterable[UUID]) -> None:
+    """Never compute the provenance of runs whose source is being deleted; call it before their edges are deleted."""
+    PendingProvenance.objects.filter(run__in=run_ids).delete()
+
+
+def _copy_edges(source_id: UUID, run_id: UUID) -> None:
+    """Copy all edges of the source inside the database; its unexplained content was copied with the steps."""
+    names = ", ".join(bulk.column_names(Edge, _EDGE_COLUMNS[1:]))
+    table = connection.ops.quote_name(Edge._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} (run_id, {names}) SELECT %s, {names} FROM {table} WHERE run_id = %s",
+            bulk.database_values(Edge, ("run", "run"), (run_id, source_id)),
+        )
 
 
 def _compute(run_id: UUID) -> None:
@@ -42,7 +69,6 @@ def _compute(run_id: UUID) -> None:
     insert_edges((run_id, edge) for edge in provenance.edges if edge.kind is not EdgeKind.LINK)
     contents = ([item.as_json() for item in provenance.unexplained_inputs[step.sequence_no]] for step in steps)
     bulk.update(Step, ("unexplained",), zip(contents, (step.id for step in steps), strict=True))
-    PendingProvenance.objects.filter(run=run_id).delete()
 
 
 def _stored_links(run_id: UUID) -> dict[int, list[int]]:

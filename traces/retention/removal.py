@@ -35,6 +35,7 @@ from traces.models import (
     ToolCall,
 )
 from traces.models.digests import digest_key
+from traces.origins import stored_provenance
 from traces.retention import citations, holds
 from traces.retention.families import descendants
 from traces.runs import sealed_runs
@@ -132,6 +133,7 @@ def _clear_forks(forks: Sequence[UUID], refs: set[str]) -> None:
     for digests in bulk.chunks(sorted(verification.closure(set(map(digest_key, refs)))), bulk.CHUNK // 2):
         for fork_ids in bulk.chunks(forks, bulk.CHUNK // 2):
             ArtifactUse.objects.filter(sha256__in=digests, run_id__in=fork_ids).delete()
+    stored_provenance.withdraw(forks)
     for fork_id in forks:
         for chunk in bulk.chunks(sorted(refs), bulk.CHUNK // 2):
             copies = Step.objects.filter(Q(input_ref__in=chunk) | Q(output_ref__in=chunk), run_id=fork_id)

@@ -106,17 +106,6 @@ def totals_of_copy(source: Run) -> Totals:
     )
 
 
-def copy_edges(run: Run, source: Run) -> None:
-    """Copy all edges of the source inside the database."""
-    names = ", ".join(bulk.column_names(Edge, _EDGE))
-    table = connection.ops.quote_name(Edge._meta.db_table)
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {table} (run_id, {names}) SELECT %s, {names} FROM {table} WHERE run_id = %s",
-            [_uuid(run.id), _uuid(source.id)],
-        )
-
-
 def provenance_of(run: Run, steps: Sequence[Any]) -> Provenance:
     """Compute the provenance of a run that is being sealed.
 

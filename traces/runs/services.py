@@ -181,7 +181,7 @@ def seal_run(
         if source is not None:
             stored_provenance.ensure(source.id)
         if source is not None and (repeats_source or copy.is_copy(run, source)):
-            copy.copy_edges(run, source)
+            stored_provenance.defer(run)
             sums = copy.totals_of_copy(source)
         else:
             sums = _trace(run)

@@ -25,9 +25,9 @@ from tests.support.recordings import order_run
 from traces.core.vocabulary import Label, RunStatus, ShareKind
 from traces.errors import NotFound
 from traces.imports import portable_runs
-from traces.models import AuditEntry, Deletion, RetentionPolicy, Run, RunMark, ShareLink, Step
+from traces.models import AuditEntry, Deletion, Edge, RetentionPolicy, Run, RunMark, ShareLink, Step
 from traces.retention import deletions, marks, purge, removal
-from traces.runs import services
+from traces.runs import queries, services
 from traces.runs.deleted_runs import RunDeleted
 from traces.sharing import links
 from traces.sharing.links import Subject
@@ -113,11 +113,24 @@ def test_report_of_a_run_that_was_deleted_meanwhile_is_gone(run: Run) -> None:
         api._row_response(row, "json")
 
 
-def test_bundle_of_a_fork_does_not_cite_its_deleted_source(run: Run) -> None:
+def repeat(run: Run) -> Run:
     fork = services.open_run(name="fork", app=run.app, source_run=run, fork_sequence_no=3, external_id="fork")
     copy: dict[str, Any] = {"first": 1, "last": 5, "label": Label.EXACT, "reason": "source_output_reused"}
     services.copy_steps(source_run_id=run.id, run_id=fork.id, **copy)
     services.seal_run(fork.id, RunStatus.COMPLETED)
+    return fork
+
+
+def test_fork_gets_no_edges_of_a_source_in_removal(run: Run) -> None:
+    fork = repeat(run)
+    deletions.delete([run.id], by="ann", includes_citations=True, at_once=True)
+    assert removal._remove_steps(run.id, [fork.id])
+    assert Edge.objects.filter(run=run).exists()
+    assert queries.edges(fork.id) == []
+
+
+def test_bundle_of_a_fork_does_not_cite_its_deleted_source(run: Run) -> None:
+    fork = repeat(run)
     bundle = io.BytesIO()
     portable_runs.export(Run.objects.get(id=fork.id), bundle)
     delete(fork)

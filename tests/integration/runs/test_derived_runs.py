@@ -13,6 +13,7 @@ from traces.errors import NotFound, RunSealed
 from traces.imports.run_digests import content_digest
 from traces.ingest.step_rows import StepRow
 from traces.models import Edge, Run, Step
+from traces.origins import stored_provenance
 from traces.runs import queries, services
 from traces.storage import artifacts
 
@@ -43,6 +44,7 @@ def _fork(source: Run, upto: int) -> Run:
 
 
 def _ends(run_id: UUID) -> set[tuple[int, int, str]]:
+    stored_provenance.ensure(run_id)
     return set(Edge.objects.filter(run_id=run_id).values_list("producer_no", "consumer_no", "kind"))
 
 
@@ -69,6 +71,8 @@ def test_full_copy_has_source_provenance(repeats_source: bool) -> None:
     source = _source()
     run = _fork(source, 5)
     services.seal_run(run.id, RunStatus.COMPLETED, repeats_source=repeats_source)
+    # Its edges are copied when they are first needed.
+    assert not Edge.objects.filter(run=run).exists()
     assert _ends(run.id) == _ends(source.id)
     sealed_run = Run.objects.get(id=run.id)
     assert (sealed_run.step_count, sealed_run.exact_count, sealed_run.tokens_in) == (5, 5, 110)

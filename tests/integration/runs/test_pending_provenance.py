@@ -114,10 +114,19 @@ def test_fork_computes_provenance(run: UUID) -> None:
 
 
 def test_diff_computes_provenance_of_both_runs(run: UUID) -> None:
-    other = services.record(order_run("order-2", name="another")).run_id
+    steps = order_run().steps
+    changed = replace(steps[-1], output={"text": "Your order A-1042 is lost."})
+    other = _record((*steps[:-1], changed))
     diffing.diff(base_id=run, candidate_id=other)
     assert not _is_pending(run)
     assert not _is_pending(other)
+
+
+def test_diff_of_equal_runs_needs_no_provenance(run: UUID) -> None:
+    other = services.record(order_run("order-2", name="another")).run_id
+    diffing.diff(base_id=run, candidate_id=other)
+    assert _is_pending(run)
+    assert _is_pending(other)
 
 
 def test_page_of_a_run_computes_provenance(run: UUID) -> None:

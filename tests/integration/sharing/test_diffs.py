@@ -176,7 +176,7 @@ def test_query_count_does_not_grow_with_steps() -> None:
             services.diff(base_id=base.id, candidate_id=candidate.id, options=LEXICAL)
         return len(captured_queries)
 
-    assert cost(20) == cost(400) < 26
+    assert cost(20) == cost(400) < 27
 
 
 def _refuse_texts(texts: Sequence[str]) -> dict[str, list[float]]:
