@@ -9,7 +9,7 @@ from django.db import migrations
 
 from traces.storage.immutability_triggers import NO_PASS, Rule, creating, dropping
 
-SEALED = "EXISTS (SELECT 1 FROM traces_run WHERE id = {row}.run_id AND sealed_at IS NOT NULL)"
+SEALED = "(SELECT sealed_at FROM traces_run WHERE id = {row}.run_id) IS NOT NULL"
 OLD_SEALED, NEW_SEALED = SEALED.format(row="OLD"), SEALED.format(row="NEW")
 NOT_PENDING = "NOT EXISTS (SELECT 1 FROM traces_pendingprovenance WHERE run_id = NEW.run_id)"
 
