@@ -54,13 +54,24 @@ def substitute(text: str, change: Change) -> str | None:
         pieces += [text[at : span.start], new]
         at = span.end
     result = "".join([*pieces, text[at:]])
-    return result if spans or quotes_survive(text, change) else None
+    quoted_runs = _quoted_runs(text, result, change.original)
+    if quoted_runs is None or not (spans or quoted_runs):
+        return None
+    return result if quoted_runs <= _runs_in(change.current) else None
 
 
-def quotes_survive(text: str, change: Change) -> bool:
-    """True if every phrase that a text shares with the recorded output also occurs in the new one."""
-    runs = set(_runs(text)) & {run for old in texts_in(change.original) for run in _runs(old)}
-    return bool(runs) and runs <= {run for new in texts_in(change.current) for run in _runs(new)}
+def _quoted_runs(text: str, result: str, original: JSONValue) -> set[tuple[str, ...]] | None:
+    """What becomes of the phrases that a text shares with an output; None if that is unknown."""
+    runs, old_runs = list(_runs(text)), _runs_in(original)
+    quotations = [index for index, run in enumerate(runs) if run in old_runs]
+    new_runs = list(_runs(result))
+    if quotations and len(new_runs) != len(runs):
+        return None
+    return {new_runs[index] for index in quotations}
+
+
+def _runs_in(output: JSONValue) -> set[tuple[str, ...]]:
+    return {run for text in texts_in(output) for run in _runs(text)}
 
 
 def _values(type: StepType, output: JSONValue) -> Iterator[Value]:
