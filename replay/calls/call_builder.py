@@ -276,7 +276,7 @@ class CallBuilder:
 
     def _brings_change(self, link: Link) -> bool:
         histories = self._state.histories
-        if link.kind is EdgeKind.HISTORY and not link.producer_path:
+        if link.repeats_request:
             # The consumer repeats the producer's input, not its answer.
             return histories.has(link.producer)
         # Whether a history differs may have to be found out first.

@@ -48,13 +48,11 @@ class Reach:
             return None
         links = self._implicit_results.links(node.no)
         upstream_steps = sorted({link.producer for link in links if link.producer in self._state.assumed_steps})
-        changes = self._state.changes
-        unplaced_links = [link for link in links if link.producer in changes and self._is_unplaced(link)]
+        unplaced_links = [link for link in links if self._is_unplaced(link)]
         steps, items = self._unexplained_sources(node)
         steps |= {link.producer for link in unplaced_links}
         if not steps and not upstream_steps:
             return None
-        self._state.assumed_steps.add(node.no)
         item_details: list[JSONObject] = [
             {"path": item.path, "since": item.first_step, "snippet": item.snippet} for item in items[:_LIST_LIMIT]
         ]
@@ -69,13 +67,18 @@ class Reach:
 
     def _is_unplaced(self, link: Link) -> bool:
         """True if the new content of a changed step in the input is unknown."""
-        change = self._state.changes[link.producer]
+        change = self._state.changes.get(link.producer)
+        if change is None:
+            return link.producer in self._state.skipped_steps
         if _is_request(link):
             return not self._may_request(link, change)
-        if change.node.type is StepType.TOOL and change.original == change.current:
-            # Only its status changed, which a request does not show, but code reads.
+        if change.node.type is StepType.TOOL and self._has_other_status(change.node):
+            # A request may not show it, but code reads it.
             return True
-        return link.kind is EdgeKind.LINK or (not change.is_known and link.kind in (EdgeKind.TEXT, EdgeKind.VALUE))
+        return link.kind is EdgeKind.LINK or not (change.is_known or link.repeats_request)
+
+    def _has_other_status(self, node: Node) -> bool:
+        return self._state.statuses.get(node.no, node.status) is not node.status
 
     def _may_request(self, link: Link, change: Change) -> bool:
         """True if an answer requests the recorded call, or if a plan does not know this live answer yet.

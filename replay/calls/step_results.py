@@ -23,20 +23,21 @@ class StepResults:
         context: ReplayContext,
         state: ReplayState,
         implicit_results: ImplicitResults,
-        note_assumption: Callable[[Node], JSONObject | None],
+        assumption: Callable[[Node], JSONObject | None],
     ) -> None:
         self._context = context
         self._state = state
         self._implicit_results = implicit_results
-        self._note_assumption = note_assumption
+        self._assumption = assumption
         self._references = References()
 
     def settle(self, node: Node, answer: Answer) -> None:
         """Record how a source step's answer differs from the recording."""
         self._state.record_answer(node, answer)
-        if answer.is_known and answer.label is not Label.EXACT and answer.reason is not Reason.OPERATOR_OVERRIDE:
+        is_derived = answer.label is not Label.EXACT and answer.reason is not Reason.OPERATOR_OVERRIDE
+        if answer.is_known and is_derived and self._assumption(node) is not None:
             # Another request, with content that the change may reach as well, could get another answer than this one.
-            self._note_assumption(node)
+            self._state.assumed_steps.add(node.no)
         if self._has_recorded_output(node, answer):
             self._state.changes.pop(node.no, None)
         else:

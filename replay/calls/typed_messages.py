@@ -65,7 +65,7 @@ class TypedMessages:
         output_indices: set[int] = set()
         for link in self._context.graph.links.get(node.no, ()):
             is_changed = link.producer in state.changes or link.producer in state.histories.unknowable
-            if not is_changed or (link.kind is EdgeKind.HISTORY and not link.producer_path):
+            if not is_changed or link.repeats_request:
                 continue
             place, _ = message_place(link.consumer_path)
             if place is not None:

@@ -82,6 +82,11 @@ class Link:
     # Values that are copies, as two recordings show.
     copies: tuple[CopiedValue, ...] = ()
 
+    @property
+    def repeats_request(self) -> bool:
+        """True if the consumer repeats the producer's request, and not its answer."""
+        return self.kind is EdgeKind.HISTORY and not self.producer_path
+
 
 @dataclass(frozen=True, kw_only=True)
 class Graph:
@@ -139,7 +144,7 @@ class Graph:
     def repeats_requests(self) -> bool:
         """True if a model step continues the request of another one without its answer."""
         all_links = (link for links in self.links.values() for link in links)
-        return any(link.kind is EdgeKind.HISTORY and not link.producer_path for link in all_links)
+        return any(link.repeats_request for link in all_links)
 
     @cached_property
     def children(self) -> dict[int | None, list[Node]]:

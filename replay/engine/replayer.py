@@ -21,6 +21,7 @@ from replay.engine.computed_outputs import PROVISIONAL, compute_answer
 from replay.engine.container_closing import ContainerCloser
 from replay.engine.reused_ranges import ReusedRanges
 from replay.inputs.rebuilt_inputs import flat
+from replay.inputs.value_pointers import has_place
 from replay.loops import turns
 from replay.loops.follower import LoopFollower
 from replay.loops.hook_points import with_hook_detail, with_messages
@@ -232,14 +233,15 @@ class Replayer:
     def _is_unknown(self, link: Link) -> bool:
         """True if a plan does not know what a changed step puts into an input.
 
-        A text that quotes a placeholder stays as recorded.
+        A text stays as recorded if it quotes what a placeholder does not have.
         """
         if link.kind is EdgeKind.HISTORY and link.producer in self.state.histories.unknowable:
             return True
         change = self.state.changes.get(link.producer)
-        if change is None or change.is_known:
+        if change is None or change.is_known or link.repeats_request:
             return False
-        return link.kind not in (EdgeKind.TEXT, EdgeKind.VALUE) or self.state.depends_on_live(link.producer)
+        is_placed = link.kind not in (EdgeKind.TEXT, EdgeKind.VALUE) and has_place(change.current, link.producer_path)
+        return is_placed or self.state.depends_on_live(link.producer)
 
     def _with_recorded_ids(self, node: Node, answer: Answer) -> Answer:
         """Restore recorded call ids on tool calls that equal recorded ones; ids carry no meaning."""

@@ -32,6 +32,7 @@ class ReusedRanges:
         self._nodes.append(node)
         if assumption is not None:
             self._assumptions[node.no] = assumption
+            self._state.assumed_steps.add(node.no)
             self._state.labels[node.no] = (Label.SIMULATED, Reason.ASSUMED_UNAFFECTED)
 
     def flush(self) -> Iterator[StepsReused]:

@@ -153,7 +153,7 @@ def _by_place(incoming: Incoming) -> dict[str, list[tuple[Link, Change]]]:
     """Group links by place; a model step's history comes first, because later messages follow it."""
     places: dict[str, list[tuple[Link, Change]]] = {}
     for link, change in incoming:
-        if link.kind is EdgeKind.HISTORY and not link.producer_path:
+        if link.repeats_request:
             # The consumer repeats the producer's input, not its answer.
             continue
         places.setdefault(link.consumer_path, []).append((link, change))

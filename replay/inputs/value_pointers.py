@@ -46,3 +46,12 @@ def replace_at(value: JSONValue, path: str, replace: Callable[[JSONValue], JSONV
         at = int(head)
         return [*value[:at], replace_at(value[at], rest, replace), *value[at + 1 :]]
     return value
+
+
+def has_place(value: JSONValue, path: str) -> bool:
+    """True if a pointer leads to a place in a value."""
+    try:
+        resolve_pointer(value, path)
+    except LookupError:
+        return False
+    return True

@@ -18,4 +18,4 @@ def placeholder(type: StepType, note: str) -> JSONValue:
         return {"message": {"role": "assistant", "content": text}, "finish_reason": PLACEHOLDER}
     if type is StepType.RETRIEVAL:
         return {"documents": [{"id": "forkpoint-placeholder", "content": text}]}
-    return text
+    return {"text": text} if type is StepType.PROMPT else text

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from replay.core.calls import LIVE_REASONS, Answer
 from replay.core.context import ReplayContext
@@ -13,6 +14,9 @@ from replay.state.open_containers import OpenContainers
 from replay.state.step_queue import StepQueue
 from replay.state.subagent_tasks import SubAgentTasks
 from traces.core.vocabulary import Label, Reason, StepStatus
+
+# The recorded call, or this one, might have another answer.
+_ASSUMPTIONS: Final = frozenset({Reason.ASSUMED_UNAFFECTED, Reason.CACHE_SEMANTIC})
 
 
 class ReplayState:
@@ -30,7 +34,7 @@ class ReplayState:
         self.changed_numbers: list[int] = []
         self.labels: dict[int, tuple[Label, Reason]] = {}
         self.statuses: dict[int, StepStatus] = {}
-        # Labelled assumed_unaffected, or derived from such steps
+        # Labelled assumed_unaffected or cached by meaning, or derived from such steps
         self.assumed_steps: set[int] = set()
         self.skipped_steps: set[int] = set()
         # Models that request other calls than recorded, outside of any loop
@@ -79,7 +83,7 @@ class ReplayState:
         self.statuses[node.no] = answer.status
         if answer.label is not None and answer.reason is not None:
             self.labels[node.no] = (answer.label, answer.reason)
-        if answer.reason is Reason.ASSUMED_UNAFFECTED:
+        if answer.reason in _ASSUMPTIONS:
             self.assumed_steps.add(node.no)
 
     def label_of(self, node: Node) -> tuple[Label, Reason]:

@@ -20,13 +20,15 @@ from replay.planning.plan_environment import Sources
 from replay.planning.planner import plan
 from tests.support.memory_replays import labels, planned_labels, replay
 from tests.support.recordings import NOON
-from tests.support.replay_runs import graph_of
+from tests.support.replay_runs import ORDERS, POLICY, Reply, ToolCall, graph_of, order_desk
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 
 LETTER = "Dear customer, thank you for writing to us."
+LOOK = ToolCall("get_order", {"order_id": "A-1"}, ORDERS["A-1"])
+SEARCH = ToolCall("search_policy", {"query": "what happens with lost parcels"}, POLICY)
 ROUTES = ("billing", "tech_support", "lost in transit", "REFUND", "needs a human agent", "claims-north")
 
 
@@ -148,6 +150,55 @@ def test_call_that_the_new_answer_does_not_request_is_not_exact() -> None:
     other: JSONObject = {"message": {"tool_calls": [{"id": "c2", "name": "search", "arguments": {"id": "A-1"}}]}}
     assert _step(_plan(run, other), 2).reason == "assumed_unaffected"
     assert _step(_plan(run, {"message": {"tool_calls": [call], "content": "Wait."}}), 2).label == "exact"
+
+
+def test_consumer_of_a_step_that_no_longer_runs_is_not_exact() -> None:
+    """The second call is no longer made, so code that used its result does something else."""
+    run = order_desk((("Where is A-1?", (LOOK, SEARCH, Reply("Lost."))),))
+    note = replace(_model("note", ("user", POLICY), says="Noted."), provider="desk", model="m1")
+    fork = replay({"match": {"step": 3}, "model": {"temperature": 1}}, run=replace(run, steps=(*run.steps, note)))
+    labels_by_step = labels(fork.execute(lambda call: {"content": "Lost."}))
+    assert labels_by_step[5] == "unreached"
+    assert labels_by_step[len(run.steps) + 1] == "simulated assumed_unaffected"
+
+
+@pytest.mark.parametrize(
+    ("type", "label"),
+    [(StepType.PROMPT, "simulated simulation_policy_fallback"), (StepType.PLANNER, "simulated assumed_unaffected")],
+)
+def test_text_of_a_placeholder_is_not_the_recorded_one(type: StepType, label: str) -> None:
+    """Code made a long text of the changed answer; a placeholder of a plan has no text in its place."""
+    case = "The parcel of the customer was lost by the carrier in March, and nobody has told her until today. " * 2
+    input: JSONObject = {"template": "Write: {case}", "variables": {"case": case.upper()}}
+    text = f"Write: {case.upper()}"
+    run = _run(
+        _model("sum", ("user", "Sum it up."), says=case),
+        RecordedStep(key="render", type=type, name="letter", input=input, output={"text": text}),
+        _model("write", ("user", text), says="Dear customer."),
+    )
+    fork = replay({"match": {"step": 1}, "output": "It was found."}, run=run)
+    assert planned_labels(fork.plan())[3] == labels(fork.execute())[3] == label
+
+
+def test_what_consumes_an_answer_cached_by_meaning_is_assumed() -> None:
+    """Step 2 gets its recorded result for other words; step 3 only repeats that result."""
+    result = "Lost parcels are refunded in full."
+    run = _run(
+        _model("ask", ("user", "Write a query."), says="policy for parcels lost in transit"),
+        RecordedStep(
+            key="search",
+            type=StepType.TOOL,
+            name="search",
+            tool_name="search",
+            input={"query": "policy for parcels lost in transit"},
+            output=result,
+        ),
+        _model("tell", ("user", result), says="You get a refund."),
+    )
+    fork = replay({"match": {"step": 1}, "output": "policy for a parcel lost in transit"}, run=run)
+    labels_by_step = labels(fork.execute())
+    assert labels_by_step[2] == "cached cache_hit_semantic_match"
+    assert labels_by_step[3] == planned_labels(fork.plan())[3] == "simulated assumed_unaffected"
 
 
 def test_agent_without_recorded_steps_is_not_exact_after_a_change() -> None:
@@ -308,7 +359,8 @@ def test_addition_to_tool_message_is_not_its_result(addition: str, label: str) -
     assert _step(_plan(_run(first, look, tool, answer), "shipping"), 4).label == label
 
 
-def test_failure_with_the_recorded_output_may_have_an_effect() -> None:
+@pytest.mark.parametrize("output", ["42", 42])
+def test_failure_with_the_recorded_output_may_have_an_effect(output: JSONValue) -> None:
     call: JSONObject = {"id": "c", "name": "get_order", "arguments": {}}
     request: JSONObject = {"role": "assistant", "content": None, "tool_calls": [call]}
     result: JSONObject = {"role": "tool", "tool_call_id": "c", "content": "42"}
@@ -317,7 +369,7 @@ def test_failure_with_the_recorded_output_may_have_an_effect() -> None:
     answer = replace(asking, key="answer", input={"messages": [*_messages(asking), request, result]})
     run = _run(replace(asking, output={"message": request}), tool, answer)
     graph, payloads = graph_of(run)
-    entry: JSONObject = {"match": {"step": 2}, "tool": {"output": "42", "status": "error"}}
+    entry: JSONObject = {"match": {"step": 2}, "tool": {"output": output, "status": "error"}}
     profile = apply_profile(OverrideProfile.model_validate({"overrides": [entry]}), graph)
     sources = Sources(
         payload=payloads.__getitem__, cached=lambda *_: None, provider=lambda *_: None, price=lambda *_: None

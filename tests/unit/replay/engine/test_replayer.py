@@ -13,6 +13,7 @@ from replay.overrides.policy import Policy
 from replay.planning import conflicts
 from tests.support.generated_forks import asks, forks, texts
 from tests.support.memory_replays import Replay, labels, planned_labels, replay, resolved_step
+from tests.support.recordings import assistant, model_step, user
 from tests.support.replay_runs import CONVERSATION, ORDERS, ToolCall, order_desk
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
@@ -243,3 +244,11 @@ def test_fork_without_changes_is_exact(fork: int) -> None:
     events = replay(fork=fork).execute()
     assert events == [StepsReused(first=fork, last=10, offset=0)]
     assert len(CONVERSATION) == 2
+
+
+def test_repeated_request_does_not_depend_on_the_answer_before_it() -> None:
+    """Three votes on one question: the placeholder of the second one is not in the third request."""
+    votes = (model_step(f"vote {number}", [user("Which queue is it?")], assistant("billing")) for number in range(3))
+    run = replace(order_desk(), steps=tuple(votes))
+    fork = replay(*({"match": {"step": no}, "model": {"temperature": 1}} for no in (1, 2)), run=run)
+    assert planned_labels(fork.plan())[3] == labels(fork.execute())[3] == "exact source_output_reused"
