@@ -108,6 +108,8 @@ class Replayer:
         context, parts = self.context, self._parts
         if node.no in context.profile.by_step or context.policy.reexecutes(node.type):
             return True
+        if node.no in self.state.moved_steps:
+            return True
         if parts.points.active and turns.is_affected_by_hook(parts, node):
             return True
         return self.state.tasks.changes_input_of(node) or parts.calls.is_reached(node)

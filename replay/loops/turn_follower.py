@@ -127,9 +127,12 @@ class TurnFollower:
         if digest(arguments) != digest(implicit.arguments):
             yield Divergence(text=self._calls.describe_new(call, self._position.model))
             self._parts.subagents.begin_implicit(implicit, arguments)
+        inner_steps = self._graph.descendants(node.no)
+        if not self._calls.belongs_to(node, self._position.model):
+            self._state.moved_steps.update(step.no for step in (node, *inner_steps))
         self._calls.use(node)
         self._calls.record_outcome(call, Answer(action="reuse", label=None, reason=None))
-        self._state.queue.release([node, *self._graph.descendants(node.no)])
+        self._state.queue.release([node, *inner_steps])
         yield Advance(before=node.no + 1)
         answer = Answer(action="reuse", label=None, reason=None, source=node)
         return CallResult(call=call, answer=verdict.annotate(answer), source=node)
@@ -150,7 +153,10 @@ class TurnFollower:
         if not answer.detail.get(RERUN):
             self._parts.results.settle(source, answer)
         yield from self._parts.subagents.enter_call(replace(call, node=source), answer)
-        self._state.queue.release(self._graph.descendants(source.no))
+        inner_steps = self._graph.descendants(source.no)
+        if call.is_moved:
+            self._state.moved_steps.update(step.no for step in inner_steps)
+        self._state.queue.release(inner_steps)
 
     def _report_new(self, call: Call) -> Iterator[DriverEvent]:
         refusal = self._parts.subagents.refusal

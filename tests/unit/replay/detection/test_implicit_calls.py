@@ -180,6 +180,19 @@ def test_search_with_same_query_is_reused() -> None:
     assert last_results(outcome)[0] == "Tickets are 9 euros.\nClosed."
 
 
+def test_search_and_agent_called_in_another_turn_are_cached() -> None:
+    """They were recorded for the second answer, after whatever the first call did."""
+    outcome = search_again(
+        calls(AGENT, SEARCH), final_answer("9 euros."), turns=((BRIDGE_CALL,), (AGENT,), (SEARCH,), ANSWER)
+    )
+    steps = {
+        step.key: label for no, label in labels(outcome.events).items() if (step := outcome.replay.run.steps[no - 1])
+    }
+    answering = [step for step in outcome.replay.run.steps if step.type in (StepType.AGENT, StepType.RETRIEVAL)][1:]
+    inner = [step for step in outcome.replay.run.steps if step.parent == answering[0].key]
+    assert {steps[step.key] for step in (*answering, *inner)} == {"cached cache_hit_signature_match"}
+
+
 @pytest.mark.parametrize("library", [True, False])
 def test_search_with_new_query_runs_again(library: bool) -> None:
     other_call = ToolCall("search", {"query": "tickets for the bridge"})
