@@ -1,0 +1,1 @@
+"""Labels against the truth: random agent programs run again with each change, and compared with their forks."""

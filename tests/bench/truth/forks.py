@@ -1,0 +1,109 @@
+"""Forks of a program's recording: previews and executions, and the labels of their steps."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from replay.core.calls import LIVE_REASONS, NO_REVIEW, Answer, Call, ToolReview
+from replay.core.events import Event, StepResolved
+from replay.core.graph import Graph, Witness
+from replay.engine.replayer import Replayer
+from replay.inputs.witnesses import WitnessStep, places, witness
+from replay.overrides.policy import Policy
+from tests.bench.truth import brain
+from tests.bench.truth.runtime import NOTE_TOOLS, Changes, Runtime
+from tests.support.memory_replays import MemoryEnvironment, Replay, labels, planned_labels
+from tests.support.replay_runs import graph_of
+from traces.core.json_access import as_object
+from traces.core.json_types import JSONValue
+from traces.core.recorded_run import RecordedRun
+from traces.core.vocabulary import Label, Reason
+
+
+@dataclass
+class LiveEnvironment(MemoryEnvironment):
+    """Answers live calls like the program's own model and tools."""
+
+    def provider(self, provider: str, model: str, override: str | None) -> str | None:
+        return "bench"
+
+    def live(self, call: Call, provider: str) -> Answer:
+        ids = (f"live_{call.no}_{number}" for number in range(100))
+        message = brain.answer(as_object(call.input), call.model, lambda: next(ids))
+        output: JSONValue = {"message": message, "finish_reason": "stop"}
+        return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_MODEL, output=output)
+
+    def tool(self, name: str) -> ToolReview:
+        # A fork has no notes of the calls before it.
+        return NO_REVIEW if name in NOTE_TOOLS else ToolReview(safe=True, executor="bench")
+
+    def live_tool(self, call: Call, executor: str) -> Answer | None:
+        output, status = Runtime().call_tool(call.callee, as_object(call.input))
+        return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, output=output, status=status)
+
+
+@dataclass(frozen=True)
+class ForkLabels:
+    """Labels and reasons by source step: previewed, replayed without a provider, and followed with live calls."""
+
+    previewed: Mapping[int, str]
+    replayed: Mapping[int, str]
+    followed: Mapping[int, str]
+    # Requests that were answered live, with the source steps in whose places or after which they were made.
+    live_requests: Sequence[tuple[int, JSONValue]]
+
+
+def fork_labels(
+    run: RecordedRun,
+    changes: Changes,
+    numbers: Mapping[str, int],
+    *,
+    tools: bool,
+    others: Sequence[RecordedRun] = (),
+) -> ForkLabels:
+    """Fork at the first change, and label its steps; `others` are recordings of the same app."""
+    entries: list[JSONValue] = [{"match": {"step": numbers[key]}, **change} for key, change in changes.items()]
+    fork = Replay(run=run, fork=min(numbers[key] for key in changes), entries=entries, policy=Policy())
+    live = Replay(
+        run=run, fork=fork.fork, entries=entries, policy=Policy(allow=["model", "tool"] if tools else ["model"])
+    )
+    for replay in (fork, live):
+        _add_witnesses(replay, others)
+    followed = list(Replayer(live.context(LiveEnvironment(payloads=live.payloads))).run())
+    return ForkLabels(
+        previewed=planned_labels(fork.plan()),
+        replayed=labels(fork.execute()),
+        followed=labels(followed),
+        live_requests=list(_live_requests(followed)),
+    )
+
+
+def _add_witnesses(fork: Replay, others: Sequence[RecordedRun]) -> None:
+    numbers = places(_witness_steps(graph_of(fork.run)[0]))
+    witnesses: list[Witness] = []
+    for other in others:
+        graph, payloads = graph_of(other)
+        witnesses.append(witness(_witness_steps(graph), numbers))
+        fork.payloads.update(payloads)
+    fork.graph = replace(fork.graph, witnesses=tuple(witnesses))
+
+
+def _witness_steps(graph: Graph) -> list[WitnessStep]:
+    return [
+        WitnessStep(
+            no=node.no,
+            type=node.type,
+            name=node.name,
+            output_ref=node.output_ref,
+            digests=tuple(item.digest for item in node.unexplained),
+        )
+        for node in graph.nodes
+    ]
+
+
+def _live_requests(events: Iterable[Event]) -> Iterator[tuple[int, JSONValue]]:
+    no = 0
+    for event in events:
+        if isinstance(event, StepResolved):
+            no = no if event.call.node is None else event.call.node.no
+            if event.answer.reason in LIVE_REASONS:
+                yield no, event.call.input
