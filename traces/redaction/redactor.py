@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Final
 
-import re2
-
 from traces.core.canonical import MAX_DEPTH
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.conversation import Conversation, Messages
-from traces.redaction.findings import Detector, Finding, merge
+from traces.redaction.findings import Detector, merge
+from traces.redaction.literals import SHORTEST, LiteralDetector
 from traces.redaction.markers import FAILURE_MARKER, MARKER, Digester, drop_marker, marker_spans
 from traces.redaction.policy import Action, FieldPaths, FieldRule, Policy, States
 
@@ -27,8 +26,6 @@ _RECENT: Final = 4
 # Members with entries that later payloads repeat.
 JOINTS: Final = frozenset({"messages", "tools", "documents"})
 _NO_STATES: Final[States] = frozenset()
-# Shorter ones, and words, may occur by chance: they are redacted only in their place.
-_SHORTEST_LITERAL: Final = 6
 _LONG_LITERAL: Final = 20
 _NO_WORD: Final = re.compile(rb"[^A-Za-z]")
 
@@ -56,27 +53,6 @@ class Redaction:
     def suspects(self, data: bytes) -> bool:
         """Return whether texts in any data may contain a value; a failing detector suspects all."""
         return _may_contain_value(self.detectors, data)
-
-
-class LiteralDetector:
-    """Finds values that a detector found elsewhere in the run, where their context does not give them away."""
-
-    version = "literals"
-
-    def __init__(self, kinds: dict[bytes, str]) -> None:
-        options = re2.Options()
-        options.encoding = re2.Options.Encoding.LATIN1
-        # The longest first, because one value may begin with another.
-        literals = sorted(kinds, key=len, reverse=True)
-        self._kinds = kinds
-        self._pattern = re2.compile(b"|".join(map(re2.escape, literals)), options)
-
-    def suspects(self, data: bytes) -> bool:
-        return self._pattern.search(data) is not None
-
-    def findings(self, text: bytes, name: str) -> Sequence[Finding]:
-        matches = self._pattern.finditer(text)
-        return [Finding(match.start(), match.end(), self._kinds[match.group()]) for match in matches]
 
 
 class Redactor:
@@ -314,7 +290,7 @@ def _has_entries(key: str, item: JSONValue) -> bool:
 
 
 def _is_distinctive(literal: bytes) -> bool:
-    return len(literal) >= _LONG_LITERAL or (len(literal) >= _SHORTEST_LITERAL and bool(_NO_WORD.search(literal)))
+    return len(literal) >= _LONG_LITERAL or (len(literal) >= SHORTEST and bool(_NO_WORD.search(literal)))
 
 
 def _plain(value: JSONValue) -> JSONValue:
