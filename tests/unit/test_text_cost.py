@@ -67,6 +67,7 @@ CASES: dict[str, Callable[[], object]] = {
     "a command after blank lines": lambda: read(mini_swe_agent.parse, shell_answer("```bash" + "\n" * LONG + "x")),
     "a remark that stays open": lambda: read(who_and_when.parse, labelled("(" * LONG + "x")),
     "blank lines before a number": lambda: [*checkable_values.tokens("\n" * LONG + "x 1")],
+    "a long word beside a number": lambda: [*checkable_values.tokens("1 " + "b" * LONG)],
     "a tagged call of spaces": lambda: read(sharegpt.parse, tagged("<tool_call>x" + " " * LONG + "y")),
     "many headers of a YAML file": lambda: detect_yaml("proxy:\n"),
     "a large event of an MCP server": lambda: stream_event(MessageStream()),

@@ -26,12 +26,13 @@ _NAMES: Final = (
 )
 _MONTHS: Final = {name: number for number, names in enumerate(_NAMES, 1) for name in names}
 _MONTH: Final = "|".join(sorted(_MONTHS, key=len, reverse=True))
+# A word begins where its letters do: tried at each letter, a long word without a digit would take hours.
 _TOKEN: Final = re.compile(
     r"(?P<iso>\b\d{4}-\d\d-\d\d)(?:T\S*)?"
     rf"|\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
     rf"|\b(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month2>{_MONTH})\b"
     r"|(?P<time>\b\d{1,2}:\d\d\b)"
-    r"|(?P<word>[^\W_]*\d[^\W_]*(?:[-_.:/][^\W_]+)*(?<![.:/])|[^\W\d_]+(?:[-_][^\W_]*\d[^\W_]*)+)",
+    r"|(?<![^\W\d_])(?P<word>[^\W_]*\d[^\W_]*(?:[-_.:/][^\W_]+)*(?<![.:/])|[^\W\d_]+(?:[-_][^\W_]*\d[^\W_]*)+)",
     re.IGNORECASE,
 )
 _DIGIT: Final = re.compile(r"\d")
