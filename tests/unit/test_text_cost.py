@@ -13,6 +13,7 @@ from diffing.sequences import subjects, text_diff
 from diffing.sequences.word_hunks import Hunk
 from forkpoint.bootstrap import hook
 from replay.inspection.core import checkable_values
+from replay.proofs.changes import hunks
 from traces.core.json_types import JSONValue
 from traces.importers.common.speakers import Voice, classify_speaker
 from traces.importers.files.errors import BadFile
@@ -68,6 +69,7 @@ CASES: dict[str, Callable[[], object]] = {
     "a remark that stays open": lambda: read(who_and_when.parse, labelled("(" * LONG + "x")),
     "blank lines before a number": lambda: [*checkable_values.tokens("\n" * LONG + "x 1")],
     "a long word beside a number": lambda: [*checkable_values.tokens("1 " + "b" * LONG)],
+    "points that end no sentence": lambda: hunks.divide(".!" * (LONG // 2) + "x", ""),
     "a tagged call of spaces": lambda: read(sharegpt.parse, tagged("<tool_call>x" + " " * LONG + "y")),
     "many headers of a YAML file": lambda: detect_yaml("proxy:\n"),
     "a large event of an MCP server": lambda: stream_event(MessageStream()),

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Final
 
 from diffing.sentences.atoms import titles
@@ -14,7 +14,8 @@ from traces.core.json_types import JSONObject, JSONValue
 
 # A text with more parts at one level is not divided.
 MOST: Final = 24
-_SENTENCE: Final = re.compile(r"[^\n.!?]*(?:[.!?]+(?=\s|$)|\n|$)\s*")
+# A point within a word, as in 3.14, ends no sentence.
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n\s*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,7 @@ def divide(base: JSONValue, candidate: JSONValue) -> Division | None:
 
 def _sentences(base: str, candidate: str) -> Division | None:
     """Divide a text by sentences; an added or removed sentence is one part."""
-    left, right = [*filter(None, _SENTENCE.findall(base))], [*filter(None, _SENTENCE.findall(candidate))]
+    left, right = _split_sentences(base), _split_sentences(candidate)
     pieces: list[str | Part] = []
     for equal, mine, theirs in _stretches(left, right):
         if equal:
@@ -112,6 +113,12 @@ def _join(pieces: Sequence[str | Part], belong: Callable[[Part, Part], bool]) ->
 
 def _is_blank(part: Part) -> bool:
     return str(part.base).strip() == str(part.candidate).strip()
+
+
+def _split_sentences(text: str) -> list[str]:
+    """Sentences with the space after them."""
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    return [text[start:end] for start, end in pairwise([0, *ends, len(text)]) if start < end]
 
 
 def _words(text: str) -> list[str]:

@@ -8,7 +8,8 @@ from traces.core.canonical import digest
 from traces.core.json_types import JSONValue
 
 _WORDS = st.lists(
-    st.sampled_from(["refund", "in", "euros.", "cents.", "\n", "Be", "brief.", "a", "b", "!"]), max_size=12
+    st.sampled_from(["refund", "in", "euros.", "cents.", "\n", "Be", "brief.", "a", "b", "!", "3.14", "a.py?b"]),
+    max_size=12,
 )
 TEXTS = _WORDS.map(" ".join)
 LEAVES = st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["x", "y", "Two words. Here."])
