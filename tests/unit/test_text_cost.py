@@ -22,6 +22,7 @@ from traces.importers.files.source import Source
 from traces.importers.formats.chats import sharegpt
 from traces.importers.formats.coding_agents import mini_swe_agent
 from traces.importers.formats.evaluations import who_and_when
+from traces.importers.formats.terminal_agents import specstory
 from traces.importers.registry import detect
 from traces.provenance import short_values
 
@@ -51,6 +52,10 @@ def labelled(role: str) -> JSONValue:
     return {"mistake_agent": "Ann", "mistake_step": "0", "history": [{"role": role, "content": "x"}]}
 
 
+def tool_notes(attributes: str) -> bytes:
+    return f"_**User**_\n\ngo\n\n---\n\n_**Assistant**_\n\n<tool-use {attributes}>x</tool-use>\n".encode()
+
+
 def tagged(text: str) -> JSONValue:
     return {"conversations": [{"from": "human", "value": "go"}, {"from": "gpt", "value": text}]}
 
@@ -71,6 +76,7 @@ CASES: dict[str, Callable[[], object]] = {
     "a long word beside a number": lambda: [*checkable_values.tokens("1 " + "b" * LONG)],
     "points that end no sentence": lambda: hunks.divide(".!" * (LONG // 2) + "x", ""),
     "a tagged call of spaces": lambda: read(sharegpt.parse, tagged("<tool_call>x" + " " * LONG + "y")),
+    "attributes of a tool in a transcript": lambda: [*specstory.parse(Source(name="x", data=tool_notes("-" * LONG)))],
     "many headers of a YAML file": lambda: detect_yaml("proxy:\n"),
     "a large event of an MCP server": lambda: stream_event(MessageStream()),
     "exit codes without an output": lambda: hook.replacement("Process exited with code 0\n" * (LONG // 27), ""),

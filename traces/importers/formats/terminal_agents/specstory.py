@@ -26,7 +26,7 @@ _TITLE: Final = re.compile(r"^#{1,2} (.+)$", re.M)
 _SESSION: Final = re.compile(r"<!-- (.{0,80}?[Ss]ession) ([0-9a-zA-Z-]{8,64})")
 _TOOL: Final = re.compile(r"<tool-use\b([^<>]*)>")
 _TOOL_END: Final = "</tool-use>"
-_ATTRIBUTE: Final = re.compile(r'([\w-]+)="([^"]*)"')
+_ATTRIBUTE: Final = re.compile(r'(?<![\w-])([\w-]+)="([^"]*)"')
 # From the first line break on: a search from each of many takes the square of their number.
 _RULE: Final = re.compile(r"(?<!\n)\n+---\s*$")
 
