@@ -15,6 +15,7 @@ from forkpoint.bootstrap import hook
 from replay.inspection.core import checkable_values
 from replay.proofs.changes import hunks
 from traces.core.json_types import JSONValue
+from traces.importers.common.model_names import find_model_name
 from traces.importers.common.speakers import Voice, classify_speaker
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
@@ -77,6 +78,7 @@ CASES: dict[str, Callable[[], object]] = {
     "points that end no sentence": lambda: hunks.divide(".!" * (LONG // 2) + "x", ""),
     "a tagged call of spaces": lambda: read(sharegpt.parse, tagged("<tool_call>x" + " " * LONG + "y")),
     "attributes of a tool in a transcript": lambda: [*specstory.parse(Source(name="x", data=tool_notes("-" * LONG)))],
+    "a name of agents": lambda: find_model_name("gpt-4 gpt-5 " + "agent " * (LONG // 6) + "\n"),
     "many headers of a YAML file": lambda: detect_yaml("proxy:\n"),
     "a large event of an MCP server": lambda: stream_event(MessageStream()),
     "exit codes without an output": lambda: hook.replacement("Process exited with code 0\n" * (LONG // 27), ""),

@@ -8,7 +8,7 @@ _NAME: Final = re.compile(
     rf"(?<![a-z0-9])(?:gpt-{_VERSION}|chatgpt-{_VERSION}|claude-{_VERSION}|gemini-{_VERSION}|llama-{_VERSION}|"
     rf"mistral-{_VERSION}|qwen-?\d{_VERSION}|deepseek-{_VERSION}|o[134](?:-(?:mini|pro|preview))?(?![a-z0-9]))"
 )
-_AGENT: Final = re.compile(r"agent[_ -](.*?)(?:[_ -]user|$)")
+_AGENT: Final = re.compile(r"agent[_ -](.*?)(?:[_ -]user|\Z)", re.S)
 
 
 def find_model_name(name: str) -> str:

@@ -73,6 +73,13 @@ test.each([
   expect(view.textContent.length).toBeGreaterThan(0);
 });
 
+test("shows a paragraph as recorded if its marks would take a minute to pair", () => {
+  const text = "**_a".repeat(25_000);
+  const view = show(`${text}\n\n# Next`);
+  expect(view.querySelector("p")?.textContent).toBe(text);
+  expect(view.querySelector("h4")?.textContent).toBe("Next");
+});
+
 test("marks values that were not stored", () => {
   const view = show("Call **[redacted:phone:0123456789abcdef]** now");
   expect(view.querySelector("strong")?.textContent).toContain("phone");

@@ -1,5 +1,5 @@
 import { IconPhotoOff } from "@tabler/icons-react";
-import { lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
 import { useMemo, type ReactElement, type ReactNode } from "react";
 import { count } from "@/ui/format/numbers";
 import { MarkedText } from "@/ui/MarkedText";
@@ -8,6 +8,11 @@ import classes from "./Markdown.module.css";
 
 /** Deeper parts are shown as they were recorded: a browser lays out only so many nested boxes. */
 const MAX_DEPTH = 12;
+/**
+ * The squares of the lengths of the texts in which emphasis, links and the like are looked for: that takes so much time.
+ * Texts beyond this are shown as they were recorded.
+ */
+const MAX_WORK = 2e8;
 /** Parts of one list, paragraph or table; of larger ones, the rest is shown as recorded or left out with a note. */
 const MAX_PARTS = 400;
 const MAX_ROWS = 200;
@@ -26,10 +31,21 @@ export default function Markdown({ text }: { text: string }): ReactElement {
   );
 }
 
+class BoundedLexer extends Lexer {
+  #work = 0;
+
+  override inlineTokens(text: string, tokens: Token[] = []): Token[] {
+    this.#work += text.length ** 2;
+    if (this.#work <= MAX_WORK) return super.inlineTokens(text, tokens);
+    tokens.push({ type: "text", raw: text, text });
+    return tokens;
+  }
+}
+
 /** The parts of a text; null if it is nested so deeply that it cannot be parsed. */
 function parse(text: string): Token[] | null {
   try {
-    return lexer(text, { gfm: true, breaks: true });
+    return new BoundedLexer({ gfm: true, breaks: true }).lex(text);
   } catch {
     return null;
   }
