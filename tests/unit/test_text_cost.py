@@ -1,7 +1,9 @@
 """Recorded text is hostile: the time to search it must not grow with its square. A search stops the whole process."""
 
 import time
+from base64 import b64encode
 from collections.abc import Callable
+from random import Random
 
 import orjson
 import pytest
@@ -26,6 +28,7 @@ from traces.importers.formats.evaluations import who_and_when
 from traces.importers.formats.terminal_agents import specstory
 from traces.importers.registry import detect
 from traces.provenance import short_values
+from traces.redaction.secrets import secret_detector
 
 LONG = 60_000
 MOST_S = 1.0
@@ -79,6 +82,7 @@ CASES: dict[str, Callable[[], object]] = {
     "a tagged call of spaces": lambda: read(sharegpt.parse, tagged("<tool_call>x" + " " * LONG + "y")),
     "attributes of a tool in a transcript": lambda: [*specstory.parse(Source(name="x", data=tool_notes("-" * LONG)))],
     "a name of agents": lambda: find_model_name("gpt-4 gpt-5 " + "agent " * (LONG // 6) + "\n"),
+    "secrets in random letters": lambda: secret_detector().findings(b64encode(Random(1).randbytes(5 * LONG)), ""),
     "many headers of a YAML file": lambda: detect_yaml("proxy:\n"),
     "a large event of an MCP server": lambda: stream_event(MessageStream()),
     "exit codes without an output": lambda: hook.replacement("Process exited with code 0\n" * (LONG // 27), ""),

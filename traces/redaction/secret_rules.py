@@ -172,11 +172,9 @@ CONTEXT_RULES: Final = (
     SecretRule(
         kind="url-password",
         title="Password in a URL",
-        pattern=r"[A-Za-z][0-9A-Za-z+.-]{1,20}://[^\s/@:\"'<>\[\]{}$]{0,80}:"
-        r"(?P<value>[^\s/@:\"'<>\[\]{}$]{3,})@[0-9A-Za-z\[]",
-        accepts=is_assigned,
         # Without the scheme: an expression that may begin with any letter takes ten times as long.
-        hint=r"://[^\s/@:\"'<>\[\]{}$]{0,80}:[^\s/@:\"'<>\[\]{}$]{3,}@",
+        pattern=r"://[^\s/@:\"'<>\[\]{}$]{0,80}:(?P<value>[^\s/@:\"'<>\[\]{}$]{3,})@[0-9A-Za-z\[]",
+        accepts=is_assigned,
     ),
     SecretRule(
         kind="authorization-header",
