@@ -31,7 +31,7 @@ class Client:
                     await answer.pass_on(piece)
             await answer.end()
         except (OSError, TimeoutError, _aiohttp().ClientError) as problem:
-            error = f"{type(problem).__name__}: {problem}".strip(": ")
+            error = _describe(problem)
             log.warning("gateway_upstream_failed", host=url.split("/")[2], error=error)
             return error
         return ""
@@ -53,6 +53,15 @@ class Client:
                 skip_auto_headers=("user-agent", "content-type", "accept"),
             )
         return self._session
+
+
+def _describe(problem: Exception) -> str:
+    """Return what went wrong. Texts of other errors quote the address, in which clients of Gemini send their key, or
+    the answer.
+    """
+    name = type(problem).__name__
+    is_system_error = isinstance(problem, OSError) and not isinstance(problem, TimeoutError)
+    return f"{name}: {problem}" if is_system_error else name
 
 
 def _aiohttp() -> Any:
