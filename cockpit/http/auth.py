@@ -249,8 +249,8 @@ def _check(request: HttpRequest) -> None:
         request.caller_role = caller.role  # type: ignore[attr-defined]  # for views that admins use differently
     elif request.path.startswith(_KNOWN_CALLER):
         visitor = caller_of(headers, request.session)
-        # Used by links for signed-in users.
-        request.caller_name = visitor.name if visitor else ""  # type: ignore[attr-defined]
+        # Used by links for signed-in users. A sender reads nothing, shared or not.
+        request.caller_name = visitor.name if visitor and may(visitor, "viewer") else ""  # type: ignore[attr-defined]
 
 
 def access_control(get_response: Handler) -> Handler:

@@ -18,6 +18,8 @@ _PROCESSORS: list[Any] = [
 
 
 _OURS = ("cockpit", "diffing", "replay", "traces")
+# Errors of the system; those that libraries derive from them may quote an address with a key in it.
+_SYSTEM = ("builtins", "socket", "ssl")
 _ExcInfo = tuple[type[BaseException], BaseException, TracebackType | None]
 
 
@@ -32,7 +34,8 @@ def _stack(exc_info: _ExcInfo) -> str:
     while error is not None:
         kind = type(error)
         name = f"{kind.__module__}.{kind.__qualname__}"
-        has_own_message = isinstance(error, OSError) or kind.__module__.partition(".")[0] in _OURS
+        is_system_error = isinstance(error, OSError) and kind.__module__ in _SYSTEM
+        has_own_message = is_system_error or kind.__module__.partition(".")[0] in _OURS
         lines = [
             *traceback.format_tb(error.__traceback__),
             f"{name}: {error}\n" if has_own_message else f"{name}\n",

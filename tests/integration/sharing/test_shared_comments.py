@@ -151,6 +151,14 @@ def test_link_for_signed_in_users_knows_their_names(world: World, settings: Sett
     assert guest.post(step=2, text="x").json()["by"] == "Vi"
 
 
+def test_sender_opens_no_link_for_signed_in_users(world: World, settings: Settings) -> None:
+    token = share("run", world.fork, audience="signed_in")
+    settings.LOGIN_REQUIRED = True
+    clients = [caller("Se", "sender"), caller("Vi", "viewer")]
+    statuses = [client.get(f"/api/v1/share/{token}/ticket").status_code for client in clients]
+    assert statuses == [404, 200]
+
+
 def test_trees_take_no_comments(world: World) -> None:
     body = {"kind": "tree", "subject": str(world.source), "allows_comments": True}
     assert post(Client(), "/shares", body).status_code == 422

@@ -35,6 +35,17 @@ def test_a_traceback_shows_no_values_of_variables(terminal: bool, monkeypatch: p
     assert "sk-very-secret" not in str(said).replace('key = "sk-very-secret"', "")
 
 
+class SlowProvider(TimeoutError):
+    """An error of a library, which quotes the address that did not answer."""
+
+
+@pytest.mark.parametrize(("error", "is_shown"), [(SlowProvider("?key=AIza"), False), (TimeoutError("late"), True)])
+def test_only_errors_of_the_system_are_quoted(error: OSError, is_shown: bool) -> None:
+    event = logs.format_exception(None, "error", {"exc_info": error})
+    assert type(error).__name__ in event["exception"]
+    assert (str(error) in event["exception"]) is is_shown
+
+
 _ALL_LEVELS = """
 import json, logging, logging.config, os, sys, threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
