@@ -7,9 +7,10 @@ from typing import Any, cast
 import structlog
 from a2wsgi import WSGIMiddleware
 from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import WebsocketDenier
 from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
-from django.urls import URLPattern, URLResolver, get_resolver, path
+from django.urls import URLPattern, URLResolver, get_resolver, path, re_path
 
 # Sets up Django, which the imports below need.
 from cockpit.wsgi import application as http
@@ -91,7 +92,11 @@ gateway = Gateway(
             "websocket": consumer.SameOrigin(
                 SessionMiddlewareStack(
                     URLRouter(
-                        [path("ws/live", consumer.LiveConsumer.as_asgi()), path("ws/runner", RunnerConsumer.as_asgi())]
+                        [
+                            path("ws/live", consumer.LiveConsumer.as_asgi()),
+                            path("ws/runner", RunnerConsumer.as_asgi()),
+                            re_path("", WebsocketDenier()),
+                        ]
                     )
                 )
             ),

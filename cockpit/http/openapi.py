@@ -46,4 +46,5 @@ def _render(media_type: str) -> str | bytes:
 
 
 schema = SchemaView.as_view()
-docs = SpectacularSwaggerSplitView.as_view()
+# Its template has no answer to other methods.
+docs = SpectacularSwaggerSplitView.as_view(http_method_names=["get", "head"])

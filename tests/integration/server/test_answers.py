@@ -135,6 +135,7 @@ def test_missing_build_explains_how_to_build(settings: Settings, tmp_path: objec
 def test_api_docs_load_nothing_external() -> None:
     page = Client().get("/api/v1/docs").content.decode()
     assert "http" not in page.replace("<!DOCTYPE html>", "")
+    assert Client().options("/api/v1/docs").status_code == 405
 
 
 def test_repeated_requests_create_one_thing() -> None:

@@ -118,6 +118,11 @@ async def test_unknown_object_is_not_found(topic: str) -> None:
         assert await socket.close_code() == consumer.NOT_FOUND
 
 
+async def test_unknown_address_is_rejected() -> None:
+    async with open_socket("", "/ws/other") as socket:
+        assert not await socket.connect()
+
+
 async def test_other_origin_is_rejected() -> None:
     async with open_socket("runs=1", origin="https://elsewhere.example") as socket:
         assert not await socket.connect()
