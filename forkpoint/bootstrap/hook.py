@@ -102,7 +102,9 @@ def _print(text: str) -> str:
         return f"printf %s {shlex.quote(text)}"
     with tempfile.NamedTemporaryFile("w", prefix="forkpoint-", suffix=".txt", encoding="utf-8", delete=False) as file:
         file.write(text)
-    return f"cat {shlex.quote(file.name)}"
+    name = shlex.quote(file.name)
+    # Nothing of a recording stays behind, unless the agent's sandbox forbids to remove it.
+    return f"cat {name}; rm -f {name} 2>/dev/null"
 
 
 def option_parser() -> argparse.ArgumentParser:

@@ -1,6 +1,8 @@
 """The command that a coding agent runs in place of its own: it prints what the agent showed to the model."""
 
 import subprocess
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +23,10 @@ from forkpoint.bootstrap.hook import replacement
         ("long " * 30_000, "long " * 30_000, 0),
     ],
 )
-def test_command_prints_the_recorded_text_and_ends_alike(output: str, text: str, code: int) -> None:
+def test_command_prints_the_recorded_text_and_ends_alike(
+    output: str, text: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     process = subprocess.run(["sh", "-c", replacement(output, "")], capture_output=True, text=True, check=False)
     assert (process.stdout, process.returncode) == (text, code)
+    assert not [*tmp_path.iterdir()]
