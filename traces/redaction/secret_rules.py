@@ -37,8 +37,8 @@ CREDENTIAL_NAMES: Final = (
 )
 # The same names in prose and logs, where a separator may stand between their words.
 NAMES: Final = (
-    r"(?i:passw(?:or)?d|passphrase|secret|(?:secret|api|access|account|private|signing|encryption)[ _-]?key"
-    r"|(?:api|auth|access|refresh|session|security|bearer|bot)[ _-]?token|authorization)"
+    r"(?i:passw(?:or)?d|passphrase|secret|(?:secret|api|access|account|private|signing|encryption)[ _.-]?key"
+    r"|(?:api|auth|access|refresh|session|security|bearer|bot)[ _.-]?token|authorization)"
 )
 _VALUE: Final = r"[^\s\"'`\\,;&<>{}\[\]()$]"
 _ASSIGNMENT: Final = r"[\"'`\\]{0,4}\s{0,3}(?:=>|:=|=|:)\s{0,3}[\"'`\\]{0,4}"

@@ -86,6 +86,7 @@ def test_ordinary_text_contains_no_secret(text: str) -> None:
         ("password=correct4horse;", "correct4horse"),
         ('{"client_secret": "9f8s7df98s7df9"}', "9f8s7df98s7df9"),
         ('{\\"api_key\\": \\"9f8s7df98s7df9\\"}', "9f8s7df98s7df9"),
+        ("mail.api.key=9f8s7df98s7df9", "9f8s7df98s7df9"),
     ],
 )
 def test_context_gives_a_credential_away(text: str, secret: str) -> None:
@@ -98,6 +99,7 @@ def test_context_gives_a_credential_away(text: str, secret: str) -> None:
         ("password", "tiger-lily", ["tiger-lily"]),
         ("clientSecret", "9f8s7df98s7df9", ["9f8s7df98s7df9"]),
         ("X-Api-Key", "9f8s7df98s7df9", ["9f8s7df98s7df9"]),
+        ("mail.api.key", "9f8s7df98s7df9", ["9f8s7df98s7df9"]),
         ("Authorization", "Bearer 9f8s7df98s7", ["9f8s7df98s7"]),
         ("password", "string", []),
         ("password", "", []),
