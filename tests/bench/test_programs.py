@@ -45,6 +45,7 @@ CONTROLS: Final = {
     "depots": 32,
     "gardens": 16,
     "ateliers": 28,
+    "foundries": 44,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
 STRICT_SETS: Final = {
@@ -63,6 +64,7 @@ STRICT_SETS: Final = {
     "depots",
     "gardens",
     "ateliers",
+    "foundries",
 }
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"

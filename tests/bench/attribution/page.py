@@ -80,6 +80,7 @@ noise only.
 | depots | seven kinds, one also reworded | had read the method and failures of other sets | afterwards |
 | gardens | four kinds in another code style | the method's, after its rule about traces | only the figures |
 | ateliers | five further kinds, two also reworded | had read the method and failures of others | afterwards |
+| foundries | ten kinds with many edits of code, one reworded | had read its documentation, no failure | afterwards |
 
 **Track B, chance.** The same with a model that breaks a rule of its prompt with probability eps. A/A pairs are two
 recordings with different answers although only meaningless wording was changed.

@@ -16,6 +16,7 @@ from tests.bench.attribution.programs.depots import DEPOTS
 from tests.bench.attribution.programs.development import PROGRAMS
 from tests.bench.attribution.programs.families import FAMILIES
 from tests.bench.attribution.programs.field import FIELD
+from tests.bench.attribution.programs.foundries import FOUNDRIES
 from tests.bench.attribution.programs.fresh import FRESH
 from tests.bench.attribution.programs.gardens import GARDENS
 from tests.bench.attribution.programs.guilds import GUILDS
@@ -61,6 +62,7 @@ SETS: Final[Mapping[str, Sequence[Program]]] = {
     "depots": DEPOTS,
     "gardens": GARDENS,
     "ateliers": ATELIERS,
+    "foundries": FOUNDRIES,
 }
 # Sets with edits of the agents' code.
 _VERSIONED_SETS: Final = frozenset(
@@ -80,6 +82,7 @@ _VERSIONED_SETS: Final = frozenset(
         "depots",
         "gardens",
         "ateliers",
+        "foundries",
     }
 )
 _MODES: Final = (
