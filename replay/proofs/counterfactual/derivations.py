@@ -83,13 +83,14 @@ class Output:
 class Product:
     """A step whose input the agent's code made. `due`: the step on each side, or the first one after its place.
 
-    `is_traced`: its input contains values of earlier outputs, which a replay replaces with new ones. `is_copied`: the
-    same, but only both recordings together show where the values come from.
+    `is_traced`: its input contains values of earlier outputs, which a replay replaces with new ones. `is_assumed`: a
+    replay continues in every state, on the assumption that code does nothing else: only both recordings together show
+    where the values come from, or code wrote a part of an answer.
     """
 
     due: tuple[int, int]
     is_traced: bool = False
-    is_copied: bool = False
+    is_assumed: bool = False
 
 
 def no_payload(ref: str) -> JSONValue:
@@ -257,8 +258,8 @@ class State:
             return
         if self._matches(1 - self.side, product.due):
             raise OtherState(is_traced=self._is_traced_from(product))
-        self.assumes_code = self.assumes_code or product.is_copied
-        if product.is_traced or product.is_copied:
+        self.assumes_code = self.assumes_code or product.is_assumed
+        if product.is_traced or product.is_assumed:
             return
         if self._matches(self.side, product.due, decisions_only=True):
             self.assumes_code = True

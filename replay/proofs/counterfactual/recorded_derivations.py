@@ -34,12 +34,15 @@ def derivations(
     """The differences that may follow from an earlier output; `copies` are places that differ in copied values only."""
     derived = {place for root in roots if root.origin is Origin.DERIVED for place in root.places}
     places = derived | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
+    composed_answers = {
+        pair.place for pair in comparison.acting if _is_composed_answer(comparison, pair, flow, load)
+    } - places
     unused_outputs, failures = _unused_outputs(comparison, flow), _failures(comparison, flow)
-    if not places and not failures:
+    if not places and not composed_answers and not failures:
         return Derivations(unused_outputs=unused_outputs, load=load)
     both_sides = [pair.sides for pair in comparison.pairs if pair.sides and not pair.is_move]
     numbers = [(base.sequence_no, candidate.sequence_no) for base, candidate in both_sides]
-    pairs = [comparison.pairs[place] for place in sorted(places)]
+    pairs = [comparison.pairs[place] for place in sorted(places | composed_answers)]
     return Derivations(
         outputs=[
             _output(pair.base, pair.candidate, is_passed_on=_is_passed_on(comparison, pair, flow, load))
@@ -52,7 +55,7 @@ def derivations(
             Product(
                 due=(_due(pair, numbers, 0), _due(pair, numbers, 1)),
                 is_traced=pair.place not in derived and _is_explained(comparison, pair, flow, load),
-                is_copied=pair.place in copies,
+                is_assumed=pair.place in composed_answers or pair.place in copies,
             )
             for pair in pairs
         ]
@@ -64,6 +67,15 @@ def _takes_values(pair: Pair, flow: Flow) -> bool:
     """Return whether code put values of an earlier step into an input that differs."""
     travels = flow.incoming(pair.place)
     return "input" in pair.changes and any(travel.kind is EdgeKind.VALUE and flow.carries(travel) for travel in travels)
+
+
+def _is_composed_answer(comparison: Comparison, pair: Pair, flow: Flow, load: Callable[[str], JSONValue]) -> bool:
+    """Return whether a final answer differs by more than the outputs that it is made of: code chose or wrote it.
+
+    Example: one run ends with a model's answer, the other with "Please ask a colleague".
+    """
+    is_answer = pair.step.type == StepType.OUTPUT and "input" in pair.changes
+    return is_answer and not _is_explained(comparison, pair, flow, load)
 
 
 def _is_explained(comparison: Comparison, pair: Pair, flow: Flow, load: Callable[[str], JSONValue]) -> bool:

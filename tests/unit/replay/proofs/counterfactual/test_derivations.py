@@ -342,6 +342,25 @@ def test_value_too_short_for_a_link_is_not_traced_into_an_answer() -> None:
     assert found.products == [Product(due=(4, 4), is_traced=False)]
 
 
+@pytest.mark.parametrize(("refusal", "is_chosen"), [("Our policies do not say.", False), ("Ask a colleague.", True)])
+def test_answer_that_code_chooses_is_assumed(refusal: str, *, is_chosen: bool) -> None:
+    """Both runs end with the clerk's answer, or one with a text of the code's own."""
+
+    def run(rule: str, answer: str, end: str) -> list[Spec]:
+        clerk = model([system(f"Answer.{rule}"), user("When can I return a lamp?")], reply(answer))
+        return [agent(), clerk, replace(output(end), input={"text": end})]
+
+    answers = "You may return it within thirty days.", "Our policies do not say."
+    store = Store()
+    base = side_of(run("", answers[0], answers[0]), store)
+    candidate = side_of(run(" Be strict.", answers[1], refusal), store)
+    examination = examine(base, candidate, store.load)
+    found = derivations(
+        examination.comparison, examination.flow, examination.reasoning.atoms, load=lambda ref: store.values.get(ref)
+    )
+    assert [(product.is_traced, product.is_assumed) for product in found.products] == [(False, True)] * is_chosen
+
+
 def test_repeated_calls_are_compared_by_their_last_answer() -> None:
     """The candidate's first code fails, so that code asks again; both runs end with the same code."""
 
