@@ -54,15 +54,20 @@ _STEPS: Final = Program(
 )
 
 
+def _case(program: Program, *hunks: tuple[str, JSONValue]) -> BenchCase:
+    changes = tuple(
+        Injection(id=f"a{number}", category="upstream", hunks=(hunk,), main=0) for number, hunk in enumerate(hunks)
+    )
+    truth = Truth(pipeline=program, acting={change.id: change for change in changes})
+    return BenchCase(number=0, split="balanced", pipeline=program, injections=changes, truth=truth)
+
+
 @pytest.mark.parametrize(("path", "value"), [("search.hits", 1), ("talker.start", True), ("last.step", True)])
 @pytest.mark.parametrize("is_reverse", [False, True])
 def test_changes_of_code_are_known_by_their_node(path: str, value: JSONValue, *, is_reverse: bool) -> None:
     path, before = f"code.{path}", _STEPS.settings[f"code.{path}"]
     program = replace(_STEPS, settings={**_STEPS.settings, path: value}) if is_reverse else _STEPS
-    change = Injection(id="a0", category="upstream", hunks=((path, before if is_reverse else value),), main=0)
-    truth = Truth(pipeline=program, acting={"a0": change})
-    case = BenchCase(number=0, split="balanced", pipeline=program, injections=(change,), truth=truth)
-    lab = ProgramLab(ProgramBench(case))
+    lab = ProgramLab(ProgramBench(_case(program, (path, before if is_reverse else value))))
     assert len(lab.changes.changes) == 1
     assert set(lab.edits_of.values()) == {path}
 
@@ -89,8 +94,57 @@ def test_loop_that_ends_earlier_leaves_out_all_its_steps() -> None:
             "code.asker.rounds": 2,
         },
     )
-    change = Injection(id="a0", category="upstream", hunks=(("code.asker.rounds", 1),), main=0)
-    truth = Truth(pipeline=program, acting={"a0": change})
-    case = BenchCase(number=0, split="balanced", pipeline=program, injections=(change,), truth=truth)
-    nodes = CodeEdits(case=case, program=program).nodes("code.asker.rounds")
+    nodes = CodeEdits(case=_case(program, ("code.asker.rounds", 1)), program=program).nodes("code.asker.rounds")
     assert (set(nodes.inputs), set(nodes.steps)) == ({"asker", "writer"}, {"asker", "look", "writer"})
+
+
+def _two_figures(runtime: Runtime) -> str:
+    width = runtime.settings["code.weigher.width"]
+    say(runtime, "weigher", f"{width} wide")
+    return say(runtime, "teller", f"It costs {width} coins.")
+
+
+def test_edit_of_code_shows_wherever_no_output_differs_before() -> None:
+    program = replace(
+        _STEPS,
+        program=_two_figures,
+        final="teller",
+        model=model_of({"weigher": lambda request: "medium", "teller": _say}),
+        settings={
+            **prompts(weigher=("You are the weigher.",), teller=("You are the teller.",)),
+            "code.weigher.width": 7,
+        },
+    )
+    lab = ProgramLab(ProgramBench(_case(program, ("code.weigher.width", 9))))
+    assert len(lab.changes.changes) == 2
+    assert lab.edits_of == dict.fromkeys(lab.changes.changes, "code.weigher.width")
+
+
+def _recall(runtime: Runtime) -> str:
+    settings = runtime.settings
+    window = settings["code.talker.window"]
+    assert isinstance(window, int)
+    turns = [str(settings["turn.0"]), str(settings["turn.1"])]
+    say(runtime, "greeter", turns[0])
+    return say(runtime, "talker", *turns[-window:])
+
+
+def test_edited_words_that_code_leaves_out_are_a_change_of_code() -> None:
+    program = replace(
+        _STEPS,
+        program=_recall,
+        final="talker",
+        model=model_of({"greeter": lambda request: "Welcome.", "talker": _say}),
+        settings={
+            **prompts(greeter=("You are the greeter.",), talker=("You are the talker.",)),
+            "turn.0": "I like trains.",
+            "turn.1": "Give me a quiz.",
+            "code.talker.window": 2,
+        },
+    )
+    lab = ProgramLab(ProgramBench(_case(program, ("turn.0", "I like horses."), ("code.talker.window", 1))))
+    origins = {lab.changes.changes[id].atom.texts[0]: path for id, path in lab.edits_of.items()}
+    assert origins == {
+        ("I like trains.", "I like horses."): "turn.0",
+        ("I like trains.", ""): "code.talker.window",
+    }

@@ -256,8 +256,17 @@ class ProgramLab(UnaidedLab):
                 paths = (path for injection in self.bench.case.injections for path, _ in injection.hunks)
                 others = set[str]().union(*(self._changes_of(path) for path in paths if not path.startswith("code.")))
                 ids -= {id for id in others if self.changes.changes[id].atom.category != "structure"}
+            else:
+                ids -= {id for id in ids if self._is_made_by_code(self.changes.changes[id], path)}
             self._change_ids[path] = frozenset(ids)
         return self._change_ids[path]
+
+    def _is_made_by_code(self, change: Change, path: str) -> bool:
+        """Return whether an edit of code makes a difference in which the text of this edit shows."""
+        numbers = (as_object(slot.match).get("step") for slot in change.on_base)
+        calls = [node.no for node in self.bench.base.graph.nodes if node.type is not StepType.AGENT]
+        places = [calls.index(number) for number in numbers if isinstance(number, int) and number in calls]
+        return bool(places) and self._code_edits.takes_over(path, places[0], change.atom.texts)
 
     def _makes(self, change: Change, path: str) -> bool:
         is_step = _is_step_of(change, self._code_edits.nodes(path).steps) or self._is_asked(change, path)
