@@ -60,6 +60,7 @@ class Evidence(models.Model):
     verdict = models.CharField(max_length=15)
     confidence = models.CharField(max_length=6)
     conclusion = models.TextField()
+    headline = models.JSONField(null=True, help_text="of the report, if this evidence decides its verdict")
     created_at = models.DateTimeField()
     body = models.JSONField(help_text="the findings")
 

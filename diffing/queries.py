@@ -12,8 +12,9 @@ from diffing.compare.run_side import NO_LINKS, Link, RunFacts, Side, SideStep
 from diffing.errors import ReportDeleted
 from diffing.models import DiffReport, Evidence, Lane
 from diffing.report.brief import brief
-from diffing.report.evidence import decides, strength, with_evidence
+from diffing.report.evidence import decided_attribution, decides, question_key, strength, with_evidence
 from diffing.schemas.evidence import Evidence as EvidenceView
+from diffing.schemas.evidence import Findings
 from diffing.schemas.report import (
     DiffPending,
     DiffStatus,
@@ -48,14 +49,21 @@ _ANCESTORS: Final = 50
 _LABELS: Final = {str(label): label for label in Label}
 # Steps whose links are selected from those of a run.
 _MOST_SELECTED: Final = 1_000
+# Of evidence.
+_CONCLUSION: Final = ("conclusion", "confidence", "headline")
 _COLUMNS: Final = tuple(name for name in SideStep._fields if name != "origin")
 
 
 class Conclusion(NamedTuple):
-    """What a proof has found, and how certain that is."""
+    """What a proof has found, and how certain that is; with a headline if it decides the verdict of its report."""
 
     sentence: str
     confidence: Confidence
+    headline: Headline | None
+
+    @classmethod
+    def of_columns(cls, sentence: str, confidence: str, headline: dict[str, str] | None) -> "Conclusion":
+        return cls(sentence, cast(Confidence, confidence), Headline.model_validate(headline) if headline else None)
 
 
 def side(run: Run, *, links: bool, ignore_list: IgnoreList | None = None) -> Side:
@@ -223,25 +231,34 @@ def summaries(rows: Iterable[DiffReport]) -> list[DiffSummary]:
 
 def conclusions(evidence_ids: Sequence[UUID]) -> dict[UUID, Conclusion]:
     """The conclusions of proofs by the id of their evidence."""
-    rows = Evidence.objects.filter(id__in=evidence_ids).values_list("id", "conclusion", "confidence")
-    return {id: Conclusion(sentence, cast(Confidence, confidence)) for id, sentence, confidence in rows}
+    rows = Evidence.objects.filter(id__in=evidence_ids).values_list("id", *_CONCLUSION)
+    return {id: Conclusion.of_columns(*columns) for id, *columns in rows}
+
+
+def headline_after(diff_id: UUID, findings: Findings) -> Headline | None:
+    """The headline of a report with these findings alone; None if they do not decide its verdict."""
+    if not decides(question_key(findings.question), findings.confidence):
+        return None
+    attribution = Report.model_validate_json(_load_body(diff_id)).attribution
+    return decided_attribution(findings, attribution).headline
 
 
 def _evidence_summaries(diffs: Sequence[UUID]) -> dict[UUID, Conclusion]:
     """The conclusions about the reports that evidence decides; the newest for each question counts."""
     rows = Evidence.objects.filter(diff__in=diffs).order_by("created_at", "id")
-    newest = {(row[0], row[1]): row for row in rows.values_list("diff_id", "question", "confidence", "conclusion")}
+    newest = {(row[0], row[1]): row[2:] for row in rows.values_list("diff_id", "question", *_CONCLUSION)}
     by_diff: dict[UUID, Conclusion] = {}
-    for diff, question, confidence, conclusion in newest.values():
-        if decides(question, confidence) and (
-            diff not in by_diff or strength(confidence) > strength(by_diff[diff].confidence)
+    for (diff, question), columns in newest.items():
+        conclusion = Conclusion.of_columns(*columns)
+        if decides(question, conclusion.confidence) and (
+            diff not in by_diff or strength(conclusion.confidence) > strength(by_diff[diff].confidence)
         ):
-            by_diff[diff] = Conclusion(conclusion, cast(Confidence, confidence))
+            by_diff[diff] = conclusion
     return by_diff
 
 
 def _summary(row: DiffReport, captions: Captions, conclusion: Conclusion | None) -> DiffSummary:
-    has_headline = conclusion is None and row.effect
+    own_headline = Headline(cause=row.cause, effect=row.effect) if row.effect else None
     return DiffSummary(
         id=row.id,
         created_at=row.created_at,
@@ -249,7 +266,7 @@ def _summary(row: DiffReport, captions: Captions, conclusion: Conclusion | None)
         candidate=_ref(row.candidate),
         outcomes=_verdicts(row),
         captions=_captions(row, captions),
-        headline=Headline(cause=row.cause, effect=row.effect) if has_headline else None,
+        headline=conclusion.headline if conclusion else own_headline,
         sentence=conclusion.sentence if conclusion else row.sentence,
         ars=row.ars or 0.0,
         confidence=conclusion.confidence if conclusion else _confidence(row),

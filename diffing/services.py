@@ -70,6 +70,7 @@ def uses_embeddings(options: DiffOptions) -> bool:
 
 def attach(diff_id: UUID, findings: Findings) -> Evidence:
     """Attach the findings of a proof to a report, and notify its subscribers."""
+    headline = queries.headline_after(diff_id, findings)
     with transaction.atomic():
         row = Evidence.objects.create(
             diff_id=diff_id,
@@ -77,6 +78,7 @@ def attach(diff_id: UUID, findings: Findings) -> Evidence:
             verdict=findings.verdict,
             confidence=findings.confidence,
             conclusion=findings.conclusion,
+            headline=headline.model_dump(mode="json") if headline else None,
             created_at=datetime.now(UTC),
             body=findings.model_dump(mode="json"),
         )

@@ -66,7 +66,7 @@ def with_evidence(report: DiffReport, evidence: Sequence[Evidence]) -> DiffRepor
     best = deciding_evidence(newest)
     if best is None:
         return report.model_copy(update={"evidence": newest})
-    attribution = _attribution(best, report.attribution)
+    attribution = decided_attribution(best, report.attribution)
     return report.model_copy(
         update={
             "evidence": newest,
@@ -104,13 +104,14 @@ def replay_counts(findings: Findings) -> str:
     )
 
 
-def _attribution_verdict(evidence: Evidence) -> AttributionVerdict:
+def _attribution_verdict(evidence: Findings) -> AttributionVerdict:
     if evidence.primary:
         return AttributionVerdict.CAUSE
     return AttributionVerdict.NOISE if evidence.verdict is EvidenceVerdict.NOISE else AttributionVerdict.NO_EFFECT
 
 
-def _attribution(evidence: Evidence, observation: Attribution) -> Attribution:
+def decided_attribution(evidence: Findings, observation: Attribution) -> Attribution:
+    """The attribution by evidence that decides the verdict, in place of the attribution by recordings."""
     by_id = {atom.id: atom for atom in evidence.atoms}
     causes = [_cause(by_id[name]) for change_set in evidence.primary for name in change_set if name in by_id]
     tested_steps = {mediator.step.id for mediator in evidence.mediators if mediator.evidence == "tested"}
@@ -133,7 +134,7 @@ def _attribution(evidence: Evidence, observation: Attribution) -> Attribution:
     )
 
 
-def _headline(evidence: Evidence, observation: Attribution, causes: Sequence[Cause]) -> Headline | None:
+def _headline(evidence: Findings, observation: Attribution, causes: Sequence[Cause]) -> Headline | None:
     """The observed headline if replays confirm exactly its cause, else the causes of the proof."""
     original = observation.headline
     if original is None:
@@ -156,7 +157,7 @@ def _observed_sentence(observation: Attribution) -> str:
     return capitalize(text)
 
 
-def _confirmed_directions(evidence: Evidence, observation: Attribution, causes: Sequence[Cause]) -> Directions | None:
+def _confirmed_directions(evidence: Findings, observation: Attribution, causes: Sequence[Cause]) -> Directions | None:
     """In which directions replays confirm exactly the observed cause; None if they do not."""
     primary = observation.primary
     is_same = primary is not None and len(causes) == 1 and primary.title == causes[0].title
@@ -168,7 +169,7 @@ def _confirmed_directions(evidence: Evidence, observation: Attribution, causes: 
     return _DIRECTIONS.get((bool(atom.sufficient), bool(atom.necessary)))
 
 
-def _sentence(evidence: Evidence, observation: Attribution, causes: Sequence[Cause]) -> str:
+def _sentence(evidence: Findings, observation: Attribution, causes: Sequence[Cause]) -> str:
     """The observed cause if replays confirm exactly that, else the conclusion of the proof."""
     directions = _confirmed_directions(evidence, observation, causes)
     if directions is None:

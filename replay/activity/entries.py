@@ -127,8 +127,8 @@ def _proof(
         run_name=base.name,
         candidate_name=candidate.name,
         fork_sequence_no=candidate.fork_sequence_no,
-        subject=change.text if change else "",
-        finding=conclusion.sentence if conclusion else row.error,
+        subject=change.text if change else _proven_cause(conclusion),
+        finding=_proven_effect(conclusion) if conclusion else row.error,
         base_outcome=base.verdict.outcome,
         outcome=candidate.verdict.outcome,
         confidence=conclusion.confidence if conclusion else None,
@@ -138,6 +138,15 @@ def _proof(
         author=row.by,
         created_at=row.created_at,
     )
+
+
+def _proven_cause(conclusion: diffs.Conclusion | None) -> str:
+    return conclusion.headline.cause if conclusion and conclusion.headline else ""
+
+
+def _proven_effect(conclusion: diffs.Conclusion) -> str:
+    """The effect of the change, as in the headline; the whole conclusion if the proof does not decide the verdict."""
+    return conclusion.headline.effect if conclusion.headline else conclusion.sentence
 
 
 def matrices(rows: Sequence[Experiment]) -> list[Activity]:

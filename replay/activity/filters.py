@@ -141,5 +141,6 @@ def _text_condition(kind: Kind, text: str) -> Q:
     if kind in _ANSWERS:
         condition |= Q(Exists(runs_by_answer(text).filter(pk=OuterRef(_ANSWERS[kind]))))
     if kind == "proof":
-        condition |= Q(evidence_id__in=Evidence.objects.filter(conclusion__icontains=text).values("id"))
+        matches = Evidence.objects.filter(Q(conclusion__icontains=text) | Q(headline__effect__icontains=text))
+        condition |= Q(evidence_id__in=matches.values("id"))
     return condition

@@ -76,6 +76,10 @@ def test_worker_proves_the_demo_prompt_fix(client: Client, local_model: None, re
     assert [evidence["id"] for evidence in report["evidence"]] == [proof["evidence"]]
     diffs = client.get("/api/v1/diffs").json()["diffs"]
     assert (diffs[0]["confidence"], diffs[0]["sentence"]) == ("high", findings["conclusion"])
+    effect = report["attribution"]["headline"]["effect"]
+    assert diffs[0]["headline"]["effect"] == effect
+    entries = client.get("/api/v1/activity", {"kind": "proof,diff"}).json()["activities"]
+    assert {entry["finding"] for entry in entries} == {effect}
     for form in ("md", "html"):
         text = client.get(f"/api/v1/diffs/{session.diff_id}", {"format": form}).content.decode()
         assert "Proved by replaying" in text
