@@ -2,11 +2,15 @@
 
 A word is a run of letters and digits without case and accents: `get_order("A-1042")` has the words get, order, a and
 1042, and `Crème` is creme. Each character of a script without spaces between words is a word, and so is each emoji.
+
+Two words with only a joint between them, one with a digit, are a reference, and also a word together. A query for
+`A-1042` asks for that word, so it does not find texts in which *a* and *1042* are apart.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 # In characters; longer ones are encoded data. A digest in hexadecimal digits has 64.
@@ -28,9 +32,16 @@ _LETTERS: Final = (
 _EMOJI: Final = "\u2600-\u27bf\U0001f000-\U0001faff"
 _SINGLES: Final = _LETTERS + _EMOJI
 _SINGLE: Final = re.compile(f"[{_SINGLES}]")
-_WORD: Final = re.compile(rf"[{_SINGLES}]|[^\W_{_SINGLES}]+")
 _LETTER: Final = rf"[^\W_{_SINGLES}]"
-_TABLE: Final = bytes(code if chr(code).isalnum() else 32 for code in range(128)) + bytes(range(128, 256))
+# Hyphens and dashes, and the other signs inside references.
+_JOINT: Final = "[-_./\u2010-\u2015\u2212]"
+_JOINTS: Final = re.compile(_JOINT)
+# Words with joints between them.
+_CHAIN: Final = re.compile(rf"[{_SINGLES}]|{_LETTER}+(?:{_JOINT}{_LETTER}+)*")
+# The joint of references in the index. Both databases take it for a letter.
+_HYPHEN: Final = "\u2010"
+_SEPARATORS: Final = {code: 45 if chr(code) in "-_./" else 32 for code in range(128) if not chr(code).isalnum()}
+_TABLE: Final = bytes(_SEPARATORS.get(code, code) for code in range(256))
 
 
 def words_of_json(data: bytes) -> set[str]:
@@ -42,18 +53,48 @@ def words_of_json(data: bytes) -> set[str]:
     if b"\\" in data:
         data = _ESCAPE.sub(b" ", data)
     if data.isascii():
-        return set(data.translate(_TABLE).lower().decode("ascii").split())
+        return _words_of_chains(set(data.translate(_TABLE).lower().decode("ascii").split()))
     return words_of_text(data.decode(errors="replace"))
 
 
 def words_of_text(text: str) -> set[str]:
-    return set(_WORD.findall(fold(text)))
+    return _words_of_chains(set(_CHAIN.findall(fold(text))))
+
+
+def _words_of_chains(chains: set[str]) -> set[str]:
+    words = set(filter(str.isalnum, chains))
+    for chain in chains - words:
+        parts = _JOINTS.split(chain)
+        words.update(parts)
+        words.update(first + _HYPHEN + second for first, second in pairwise(parts) if _is_reference(first, second))
+    words.discard("")
+    return words
+
+
+def _is_reference(first: str, second: str) -> bool:
+    """Whether two words with a joint between them are a reference, and not too long for the index."""
+    letters = first + second
+    return not letters.isalpha() and first != "" != second and len(letters) < MAX_LENGTH
 
 
 def query_words(words: Iterable[str]) -> list[str]:
-    """Return the words of a query in order, each once. What is longer than any indexed word is cut."""
-    tokens = (token[:MAX_LENGTH] for word in words for token in _WORD.findall(fold(word)))
-    return list(dict.fromkeys(tokens))
+    """Return the words of a query in order, each once, and references in place of their words.
+
+    What is longer than any indexed word is cut.
+    """
+    chains = (chain for word in words for chain in _CHAIN.findall(fold(word)))
+    return list(dict.fromkeys(token[:MAX_LENGTH] for chain in chains for token in _query_tokens(_JOINTS.split(chain))))
+
+
+def _query_tokens(parts: Sequence[str]) -> Iterator[str]:
+    """Yield the references of a chain, and the words that are in none of them."""
+    is_second = False
+    for first, second in pairwise([*parts, ""]):
+        if _is_reference(first, second):
+            yield first + _HYPHEN + second
+        elif not is_second:
+            yield first
+        is_second = _is_reference(first, second)
 
 
 def word_pattern(words: Iterable[str]) -> re.Pattern[str]:
@@ -64,8 +105,10 @@ def word_pattern(words: Iterable[str]) -> re.Pattern[str]:
 
 
 def _whole_word(word: str, rest: str = "") -> str:
-    is_single = _SINGLE.match(word)
-    return re.escape(word) if is_single else rf"(?<!{_LETTER}){re.escape(word)}{rest or f'(?!{_LETTER})'}"
+    if _SINGLE.match(word):
+        return re.escape(word)
+    text = _JOINT.join(map(re.escape, word.split(_HYPHEN)))
+    return rf"(?<!{_LETTER}){text}{rest or f'(?!{_LETTER})'}"
 
 
 def fold(text: str) -> str:

@@ -69,6 +69,13 @@ def test_all_words_must_occur_and_the_last_may_be_a_beginning() -> None:
     assert _names("left, madrid") == []
 
 
+def test_reference_is_found_whole() -> None:
+    _record(_answering("a", "Order A-2077 left", tags=("pr-7",)), _answering("b", "a parcel, 2077 km", tags=("7",)))
+    assert (_names("a 2077"), _names("A-2077"), _names("a-20"), _names("PR-7")) == (["b", "a"], ["a"], ["a"], ["a"])
+    (hit,) = _search("a-2077")["hits"]
+    assert [part["text"] for part in hit["snippet"] if part["is_match"]] == ["A-2077"]
+
+
 def test_own_words_of_a_run_need_no_hit() -> None:
     _record(_answering("a", "Done.", tags=("urgent",)))
     page = _search("urgent")
