@@ -14,21 +14,20 @@ import {
 import { policiesQuery, profilesQuery } from "@/api/replays/savedProfiles";
 import { sessionQuery } from "@/api/replays/replays";
 import { runQuery } from "@/api/runs/runs";
-import type { BisectRequest, Engine } from "@/api/schema";
+import type { Engine } from "@/api/schema";
 import { ChecksEditor } from "@/features/checks/ChecksEditor";
 import { OutcomeFields } from "@/features/checks/OutcomeFields";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
-import { isOutcomeQuestion, judgementOf, NO_JUDGEMENT, type JudgementDraft } from "@/domain/checks/passQuestion";
+import { isOutcomeQuestion, judgementOf, NO_JUDGEMENT } from "@/domain/checks/passQuestion";
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
 import { parseModelName } from "@/domain/overrides/modelName";
 import { paths } from "@/app/paths";
 import classes from "./BisectDialog.module.css";
 import { BisectPlanSummary } from "./BisectPlanSummary";
 import { policyChoices, profileChoices, type Choice } from "./choices";
-
-type PassQuestion = BisectRequest["question"];
+import { firstChecks, firstQuestion, missingWords, type PassQuestion } from "./question";
 
 interface Props {
   subject: BisectionSubject;
@@ -42,17 +41,22 @@ interface Props {
 /** Set up a bisection: checks, samples, limits, and the estimated cost before anything runs. */
 export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): ReactElement {
   const navigate = useNavigate();
-  const [checks, setChecks] = useState<CheckDraft[]>([{ kind: "contains", text: "" }]);
-  const [question, setQuestion] = useState<PassQuestion>("check");
+  const run = useQuery(runQuery(sourceRun)).data;
+  const app = run?.app ?? null;
+  const [draftChecks, setChecks] = useState<CheckDraft[]>();
+  const [chosenQuestion, setQuestion] = useState<PassQuestion>();
+  const question = chosenQuestion ?? firstQuestion(run);
+  const checks = draftChecks ?? firstChecks(question);
   const [choice, setChoice] = useState(NO_JUDGEMENT);
   const [samples, setSamples] = useState(3);
   const [maxCalls, setMaxCalls] = useState<number | null>(null);
   const [model, setModel] = useState("");
   const [profile, setProfile] = useState<string | null>(null);
   const [policy, setPolicy] = useState<string | null>(null);
-  const [engine, setEngine] = useState<Engine>("follow");
-  const app = useQuery(runQuery(sourceRun)).data?.app ?? null;
-  const runners = useOnlineRunners(engine === "agent" ? app : null);
+  const [chosenEngine, setEngine] = useState<Engine>();
+  const runners = useOnlineRunners(app);
+  // Validators run only with the agent; where the recording is followed, they get placeholders.
+  const engine = chosenEngine ?? (question === "outcome" && runners?.length ? "agent" : "follow");
   const choices = useChoices(sourceRun);
   const checkRequests = checksOf(checks);
   const problem = checksProblem(checks);
@@ -206,12 +210,6 @@ const QUESTIONS: { value: PassQuestion; label: string }[] = [
   { value: "outcome", label: "The app's outcome rule" },
   { value: "judgement", label: "One judgement" },
 ];
-
-/** What to enter before the cost can be estimated. Null if nothing is missing. */
-function missingWords(question: PassQuestion, checks: number, choice: JudgementDraft): string | null {
-  if (question === "check" && checks === 0) return "Add a check to see the estimated cost.";
-  return question === "judgement" && !choice.judgement.trim() ? "Name the judgement to see the estimated cost." : null;
-}
 
 function useChoices(sourceRun: string): { profiles: Choice[]; policies: Choice[] } {
   const sessionId = useQuery(runQuery(sourceRun)).data?.session_id ?? "";
