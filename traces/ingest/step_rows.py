@@ -103,8 +103,8 @@ class Totals:
 def totals(steps: Iterable[Any]) -> Totals:
     """Sum up steps or rows of steps.
 
-    Containers often carry the sum of their children, so they count only if no other step has a value. The cost is
-    that of the steps with a known cost, and None if there is none.
+    Containers often carry the sum of their children, and fail because one of them did, so they count only if no other
+    step has a value or failed. The cost is that of the steps with a known cost, and None if there is none.
     """
     steps = list(steps)
     labels = [step.label for step in steps]
@@ -114,7 +114,7 @@ def totals(steps: Iterable[Any]) -> Totals:
     )
     return Totals(
         step_count=len(steps),
-        error_count=sum(step.status in (StepStatus.ERROR, StepStatus.TIMEOUT) for step in steps),
+        error_count=next(filter(None, map(_failures, groups)), 0),
         tokens_in=_sum(groups, "tokens_in") or 0,
         tokens_out=_sum(groups, "tokens_out") or 0,
         cost_usd=_sum(groups, "cost_usd"),
@@ -176,6 +176,10 @@ def totals_columns(sums: Totals, start: datetime | None, end: datetime | None) -
         "simulated_count": sums.simulated_count,
         "duration_ms": (end - start).total_seconds() * 1000 if start and end and end >= start else None,
     }
+
+
+def _failures(steps: Iterable[Any]) -> int:
+    return sum(step.status in (StepStatus.ERROR, StepStatus.TIMEOUT) for step in steps)
 
 
 def _sum(groups: Iterable[Sequence[Any]], column: str) -> Any:

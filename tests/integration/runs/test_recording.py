@@ -168,12 +168,13 @@ def test_nul_characters_are_replaced_in_columns() -> None:
 
 def test_totals_skip_containers_and_unknown_cost() -> None:
     steps = (
-        RecordedStep(key="a", type=StepType.AGENT, name="a", tokens_in=10, tokens_out=5),
+        RecordedStep(key="a", type=StepType.AGENT, name="a", status=StepStatus.ERROR, tokens_in=10, tokens_out=5),
         RecordedStep(key="m", type=StepType.MODEL, name="m", parent="a", tokens_in=10, tokens_out=5),
         RecordedStep(key="e", type=StepType.TOOL, name="t", parent="a", status=StepStatus.ERROR),
     )
     run = _stored_run(order_run(steps=steps))
     assert (run.tokens_in, run.tokens_out, run.cost_usd, run.error_count) == (10, 5, None, 1)
+    assert _stored_run(order_run("alone", steps=steps[:2])).error_count == 1
 
 
 def test_times_keep_their_instant() -> None:

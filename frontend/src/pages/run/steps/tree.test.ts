@@ -70,6 +70,14 @@ test("cycles through errors in both directions", () => {
   expect(nextFailed([aStep({ sequence_no: 1 })], 1)).toBeNull();
 });
 
+test("skips agents and turns that failed with a step inside them", () => {
+  const failed = (sequence_no: number, type: "agent" | "turn" | "tool") =>
+    aStep({ sequence_no, type, status: "error" });
+  const outer = [failed(1, "agent"), failed(2, "turn")];
+  expect(nextFailed([...outer, failed(3, "tool")], 3)).toBe(3);
+  expect(nextFailed(outer, 2)).toBe(1);
+});
+
 test("only timed steps have bars", () => {
   expect(waterfall(steps[5] ?? expect.fail(), index.spanMs)).toEqual({ left: 50, width: 25 });
   expect(waterfall(steps[2] ?? expect.fail(), index.spanMs)).toBeNull();

@@ -108,9 +108,11 @@ export function toggleFold(foldedSteps: ReadonlySet<number>, sequenceNo: number)
   return next;
 }
 
-/** The next failed step, wrapping around. Null if none failed. */
+/** The next failed step, wrapping around. Null if none failed. Agents and turns fail because of a step inside them. */
 export function nextFailed(steps: readonly StepSummary[], after: number, direction: 1 | -1 = 1): number | null {
-  const failed = steps.filter((step) => isFailed(step.status)).map((step) => step.sequence_no);
+  const failedSteps = steps.filter((step) => isFailed(step.status));
+  const innerSteps = failedSteps.filter(({ type }) => type !== "agent" && type !== "turn");
+  const failed = (innerSteps.length > 0 ? innerSteps : failedSteps).map((step) => step.sequence_no);
   if (failed.length === 0) return null;
   const nextStep =
     direction === 1 ? failed.find((candidate) => candidate > after) : failed.findLast((candidate) => candidate < after);
