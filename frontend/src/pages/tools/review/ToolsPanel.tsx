@@ -15,6 +15,7 @@ import { AcceptSuggestions } from "./AcceptSuggestions";
 import { ConfirmSafe } from "./ConfirmSafe";
 import { inDisplayOrder, needsConfirmation, safeSuggestions } from "./review";
 import { matching } from "../search";
+import { RoleNote } from "./RoleNote";
 import { SelectionActions } from "./SelectionActions";
 import page from "../ToolsPage.module.css";
 import { ToolsTable } from "./ToolsTable";
@@ -73,6 +74,7 @@ function Review({ tools, isAdmin, onDecide }: Props & { tools: readonly ToolView
               {pluralize(visibleTools.length, "tool")}
               {unreviewedCount > 0 ? `, ${unreviewedCount} not reviewed` : ", all reviewed"}
             </span>
+            <RoleNote />
             <AcceptSuggestions
               tools={safeSuggestions(visibleTools)}
               isAdmin={isAdmin}
