@@ -30,6 +30,8 @@ _DIRECTIONS: Final[Mapping[tuple[bool, bool], Directions]] = {
 }
 
 
+# Categories of causes that are all that differs in the output of a step.
+_OUTPUTS: Final = frozenset({"tool", "retrieval"})
 _HEADLINES: Final[Mapping[EvidenceVerdict, ProofKind]] = {
     EvidenceVerdict.SINGLE: ProofKind.SINGLE,
     EvidenceVerdict.JOINT: ProofKind.JOINT,
@@ -160,13 +162,32 @@ def _observed_sentence(observation: Attribution) -> str:
 def _confirmed_directions(evidence: Findings, observation: Attribution, causes: Sequence[Cause]) -> Directions | None:
     """In which directions replays confirm exactly the observed cause; None if they do not."""
     primary = observation.primary
-    is_same = primary is not None and len(causes) == 1 and primary.title == causes[0].title
-    if primary is None or not is_same or not _observed_sentence(observation).startswith(capitalize(primary.title)):
+    if primary is None or len(causes) != 1 or evidence.conclusion.startswith(OTHER_MODELS):
         return None
-    if evidence.conclusion.startswith(OTHER_MODELS):
+    atom = next(atom for atom in evidence.atoms if atom.title == causes[0].title)
+    if not _is_same_change(primary, atom, evidence.atoms):
         return None
-    atom = next(atom for atom in evidence.atoms if atom.title == primary.title)
+    if not _observed_sentence(observation).startswith(capitalize(primary.title)):
+        return None
     return _DIRECTIONS.get((bool(atom.sufficient), bool(atom.necessary)))
+
+
+def _is_same_change(cause: Cause, atom: AtomEvidence, atoms: Iterable[AtomEvidence]) -> bool:
+    """Whether an observed cause is a tested change: by its title, or the only one of its step's output.
+
+    The title of an override names the new output, and that of a cause what differs in it.
+    """
+    if cause.title == atom.title:
+        return True
+    if cause.category != atom.category or cause.category not in _OUTPUTS or not (atom.base and atom.candidate):
+        return False
+    changes_here = [other for other in atoms if _step_ids(other) == _step_ids(atom)]
+    return changes_here == [atom] and _step_ids(cause) == _step_ids(atom)
+
+
+def _step_ids(change: Cause | AtomEvidence) -> tuple[UUID | None, UUID | None]:
+    base, candidate = change.base, change.candidate
+    return base.id if base else None, candidate.id if candidate else None
 
 
 def _sentence(evidence: Findings, observation: Attribution, causes: Sequence[Cause]) -> str:

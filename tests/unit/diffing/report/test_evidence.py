@@ -128,6 +128,24 @@ def test_confirmed_cause_states_its_scope() -> None:
     assert " Replays of these two recordings show it both ways" in with_evidence(before, [alone]).summary
 
 
+def test_cause_keeps_its_headline_if_its_override_is_proven() -> None:
+    before = report()
+    observed = before.attribution
+    assert observed.primary is not None
+    assert observed.headline is not None
+    tool = observed.primary.model_copy(update={"category": "tool"})
+    before = before.model_copy(update={"attribution": observed.model_copy(update={"primary": tool})})
+    override = {"category": "tool", "title": "Giving step 2 the answer {…}"}
+    place = {"base": tool.base, "candidate": tool.candidate}
+    proven = with_evidence(before, [evidence(before, atoms=[atom("a", **override, **place)])])
+    assert proven.attribution.headline == observed.headline
+    for others in ([atom("b", **place)], []):
+        atoms = [atom("a", **override, **(place if others else {})), *others]
+        named = with_evidence(before, [evidence(before, atoms=atoms)]).attribution.headline
+        assert named is not None
+        assert named.cause.startswith("Giving step 2")
+
+
 def test_other_models_precede_the_cause() -> None:
     before = report()
     assert before.attribution.primary is not None
