@@ -110,7 +110,8 @@ def _rescue_sentence(evidence: Evidence, rescue: Rescue, commit: CommitStep | No
         subject = "Re-running with the changes" if evidence.settings.changed else "Re-running"
         places = sorted(evidence.findings.places.items())
         numbers = [evidence.forks[place].sequence_no for place, tally in places if tally.clear]
-        return f"{subject} did not help: from {step_list(numbers)} on, the run failed every time."
+        advice = "" if evidence.settings.changed else " Change the prompt, the model or a tool instead."
+        return f"{subject} did not help: from {step_list(numbers)} on, the run failed every time.{advice}"
     return ""
 
 
