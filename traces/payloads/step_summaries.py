@@ -27,6 +27,8 @@ def summarize(*, type: StepType, name: str, tool_name: str, input: JSONValue, ou
         return one_line(_answer(output))
     if type is StepType.RETRIEVAL:
         return one_line(_retrieval(input, output))
+    if type in (StepType.VALIDATOR, StepType.SAFETY) and (verdict := _verdict(output)):
+        return one_line(verdict)
     if type in (StepType.AGENT, StepType.TURN):
         return one_line(text_of(input) or text_of(output))
     return one_line(text_of(output) or text_of(input))
@@ -100,6 +102,13 @@ def _answer(output: JSONValue) -> str:
 
 def _name(call: JSONObject) -> str:
     return str(call.get("name") or "?")
+
+
+def _verdict(output: JSONValue) -> str:
+    """Return the decision of a check with its reasons; empty without a decision."""
+    if not isinstance(output, dict) or not isinstance(decision := output.get("decision"), str):
+        return ""
+    return ": ".join(filter(None, (decision, text_of(output.get("reasons")))))
 
 
 def _retrieval(input: JSONValue, output: JSONValue) -> str:

@@ -34,6 +34,9 @@ def _line(type: StepType, input: JSONValue, output: JSONValue, tool_name: str = 
         (StepType.OUTPUT, None, {"text": "x" * 201}, f"{'x' * 199}…"),
         (StepType.OUTPUT, None, {"text": f"the\x00 {'end ' * 1000}"}, f"the\ufffd {'end ' * 48}en…"),
         (StepType.VALIDATOR, {"x": 1}, None, ""),
+        (StepType.VALIDATOR, {"answer": "Done."}, {"decision": "fail", "reasons": ["no tone"]}, "fail: no tone"),
+        (StepType.VALIDATOR, {"answer": "Done."}, {"decision": "pass", "reasons": []}, "pass"),
+        (StepType.VALIDATOR, {"answer": "Done."}, {"passed": True}, "Done."),
     ],
 )
 def test_step_has_one_line_summary(type: StepType, input: JSONValue, output: JSONValue, line: str) -> None:
