@@ -91,12 +91,6 @@ export function ForkPanel({
         <CloseButton size="sm" aria-label="Close the fork panel" onClick={onClose} />
       </div>
       <div className={classes.scroll}>
-        <OverrideChips
-          draft={draft}
-          refusals={refusals}
-          onRemove={(index) => change(removeEntry(draft, index))}
-          onSelect={onSelect}
-        />
         {replayChanges.error && (
           <p className="failed" role="alert">
             The replay's changes could not be loaded: {replayChanges.error.message}
@@ -115,6 +109,17 @@ export function ForkPanel({
         )}
         {hasFrame && <PolicyEditor draft={draft} onChange={change} />}
       </div>
+      {draft.overrides.length > 0 && (
+        // Below the form, whose fields the first change would move.
+        <div className={classes.changes}>
+          <OverrideChips
+            draft={draft}
+            refusals={refusals}
+            onRemove={(index) => change(removeEntry(draft, index))}
+            onSelect={onSelect}
+          />
+        </div>
+      )}
       {hasFrame && (
         <EngineChoice
           app={run.app}

@@ -29,7 +29,9 @@ interface Props {
 /** Places to check in a failed run. The panel states that none is a proven cause. */
 export function PlacesPanel(props: Props): ReactElement | null {
   const isShown = needsPlaces(props.run);
-  const { data } = useQuery({ ...placesQuery(props.run.id), enabled: isShown });
+  const { data, isLoading } = useQuery({ ...placesQuery(props.run.id), enabled: isShown });
+  // Keeps the place of the panel, so that the steps below do not move.
+  if (isLoading) return <div className={`panel ${classes.panel} ${classes.placeholder}`} />;
   if (!isShown || !data || (data.places.length === 0 && data.passing.length === 0)) return null;
   return <Panel onSelect={props.onSelect} places={data} />;
 }
