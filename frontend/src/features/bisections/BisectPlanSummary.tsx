@@ -22,23 +22,21 @@ export function BisectPlanSummary({ plan }: { plan: BisectPlan }): ReactElement 
       <dt>Steps to fork from</dt>
       <dd>{pluralize(plan.forks.length, "step")}</dd>
       <dt>Replays</dt>
-      <dd>
-        about {count(plan.probes)}, max. {count(plan.most_probes)}
-      </dd>
+      <dd>{rangeWords(count(plan.probes), count(plan.most_probes))}</dd>
       {plan.most_agent_starts > 0 && (
         <>
           <dt>Starts of the agent</dt>
-          <dd>
-            about {count(plan.agent_starts)}, max. {count(plan.most_agent_starts)}
-          </dd>
+          <dd>{rangeWords(count(plan.agent_starts), count(plan.most_agent_starts))}</dd>
         </>
       )}
       <dt>Live calls</dt>
-      <dd>
-        about {count(plan.live_calls)}, max. {count(plan.most_live_calls)}
-      </dd>
+      <dd>{rangeWords(count(plan.live_calls), count(plan.most_live_calls))}</dd>
       <dt>Cost</dt>
-      <dd>{plan.cost_usd === null ? "unknown" : `about ${money(plan.cost_usd)}, max. ${money(plan.most_cost_usd)}`}</dd>
+      <dd>{plan.cost_usd === null ? "unknown" : rangeWords(money(plan.cost_usd), money(plan.most_cost_usd))}</dd>
     </dl>
   );
 }
+
+/** An estimate and its maximum, once if they are equal. */
+const rangeWords = (estimate: string, most: string) =>
+  estimate === most ? `up to ${most}` : `about ${estimate}, max. ${most}`;

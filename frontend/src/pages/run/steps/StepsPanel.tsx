@@ -7,7 +7,6 @@ import { loadPart } from "@/api/connection/loadPart";
 import { stepsWithQuery } from "@/api/runs/runs";
 import type { StepSummary } from "@/api/schema";
 import { Kbd } from "@/ui/keyboard/Kbd";
-import { isFailed } from "@/domain/steps/labels";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { useVisit } from "@/features/share/visit";
 import type { SelectedRef } from "../selection";
@@ -23,6 +22,7 @@ import {
   foldAll,
   indexSteps,
   isFilterOn,
+  failedSteps,
   nextFailed,
   noFilter,
   toggleFold,
@@ -81,7 +81,7 @@ export function StepsPanel(props: Props): ReactElement {
     [view, isFiltered, rows, index],
   );
   const turnNumbers = useMemo(() => numbersOf(turnRows), [turnRows]);
-  const errors = useMemo(() => steps.filter((step) => isFailed(step.status)).length, [steps]);
+  const errors = useMemo(() => failedSteps(steps).length, [steps]);
 
   const goToStep = (sequenceNo: number | null | undefined) => {
     if (sequenceNo == null) return;
@@ -137,7 +137,7 @@ export function StepsPanel(props: Props): ReactElement {
     >
       <ViewHead
         view={view}
-        counts={isFiltered ? [rows.length, steps.length] : [steps.length]}
+        counts={isFiltered ? [rows.length, steps.length] : []}
         progress={
           textMatches.isFetching ? "Searching all text of the steps" : props.partial ? "Loading the other steps" : null
         }

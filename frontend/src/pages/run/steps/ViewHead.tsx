@@ -26,7 +26,7 @@ const TITLES: Record<RunView, string> = {
 
 interface Props {
   view: RunView;
-  /** Steps of the run, or matches of a filter and steps of the run. */
+  /** Matches of a filter and steps of the run; none without a filter. */
   counts: readonly number[];
   /** Why the figures may still grow, for a spinner. */
   progress: string | null;

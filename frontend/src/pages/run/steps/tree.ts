@@ -108,11 +108,16 @@ export function toggleFold(foldedSteps: ReadonlySet<number>, sequenceNo: number)
   return next;
 }
 
-/** The next failed step, wrapping around. Null if none failed. Agents and turns fail because of a step inside them. */
+/** The failed steps. Agents and turns fail because of a step inside them, so they count only if no other step failed. */
+export function failedSteps(steps: readonly StepSummary[]): StepSummary[] {
+  const failures = steps.filter((step) => isFailed(step.status));
+  const innerFailures = failures.filter(({ type }) => type !== "agent" && type !== "turn");
+  return innerFailures.length > 0 ? innerFailures : failures;
+}
+
+/** The next failed step, wrapping around. Null if none failed. */
 export function nextFailed(steps: readonly StepSummary[], after: number, direction: 1 | -1 = 1): number | null {
-  const failedSteps = steps.filter((step) => isFailed(step.status));
-  const innerSteps = failedSteps.filter(({ type }) => type !== "agent" && type !== "turn");
-  const failed = (innerSteps.length > 0 ? innerSteps : failedSteps).map((step) => step.sequence_no);
+  const failed = failedSteps(steps).map((step) => step.sequence_no);
   if (failed.length === 0) return null;
   const nextStep =
     direction === 1 ? failed.find((candidate) => candidate > after) : failed.findLast((candidate) => candidate < after);
