@@ -87,6 +87,9 @@ def answer_text(value: JSONValue) -> str:
         for content in (value.get("text"), inner, value.get("content"), value.get("answer"), value.get("output")):
             if content is not None:
                 return _text_or_json(content)
+        # A message without content only requests calls.
+        if isinstance(value.get("message"), dict):
+            return ""
     return _text_or_json(value)
 
 

@@ -23,7 +23,8 @@ export function money(value: number | null): string {
   if (size < 0.0001) return `${sign}<$0.0001`;
   if (size >= 1)
     return `${sign}$${size.toLocaleString("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
-  return `${sign}$${String(Number(size.toPrecision(2)))}`;
+  const digits = String(Number(size.toPrecision(2)));
+  return `${sign}$${digits.length < 4 ? size.toFixed(2) : digits}`;
 }
 
 /** "0 ms", "41 ms", "1.2 s", "48 s", "2 m 05 s", "3 h 12 m". */

@@ -2,7 +2,7 @@
 
 import pytest
 
-from diffing.content.payload_texts import content_text, message_text
+from diffing.content.payload_texts import answer_text, content_text, message_text
 from traces.core.json_types import JSONObject, JSONValue
 
 
@@ -33,3 +33,10 @@ def test_search_results_are_words(block: JSONValue) -> None:
 def test_media_are_marked(block: JSONObject) -> None:
     assert content_text(block) == "[image]"
     assert message_text({"role": "user", "content": [block]}).startswith("[image ")
+
+
+def test_message_that_only_requests_calls_is_no_answer() -> None:
+    call: JSONValue = {"id": "c", "name": "bash", "arguments": {}}
+    assert answer_text({"message": {"role": "assistant", "content": None, "tool_calls": [call]}}) == ""
+    assert answer_text({"message": {"role": "assistant", "content": "Done.", "tool_calls": [call]}}) == "Done."
+    assert answer_text({"order": 7}) == '{"order": 7}'

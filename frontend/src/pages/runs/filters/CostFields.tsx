@@ -11,7 +11,7 @@ export default function CostFields({ search, onChange }: FilterProps): ReactElem
   return (
     <>
       <NumberInput
-        label="At least"
+        label="At least (USD)"
         autoFocus
         prefix="$"
         min={0}
@@ -20,7 +20,7 @@ export default function CostFields({ search, onChange }: FilterProps): ReactElem
         onChange={(value) => setCosts(number(value), max_cost)}
       />
       <NumberInput
-        label="At most"
+        label="At most (USD)"
         prefix="$"
         min={0}
         step={0.01}
