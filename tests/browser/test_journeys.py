@@ -357,7 +357,7 @@ def test_bisection_finds_the_point_of_no_return(open_cockpit: OpenCockpit, demo:
     cockpit.button(re.compile("^Actions of")).click()
     cockpit.page.get_by_role("menuitem", name=re.compile("Bisect")).click()
     dialog = cockpit.dialog()
-    question = dialog.get_by_role("textbox", name="What does a good run pass?")
+    question = dialog.get_by_role("combobox", name="What does a good run pass?")
     expect(question).to_have_value("The app's outcome rule")
     expect(dialog).to_contain_text(re.compile(r"Starts of the agent\s*(about|up to) \d+"))
     question.click()

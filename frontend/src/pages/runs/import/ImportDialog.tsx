@@ -3,9 +3,10 @@ import { IconCircleCheck, IconCircleDashedCheck, IconCircleX } from "@tabler/ico
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { ImportedRun, SkippedFile } from "@/api/schema";
-import { count, pluralize, shortId } from "@/ui/format/numbers";
+import { pluralize, shortId } from "@/ui/format/numbers";
+import { sentence } from "@/ui/format/text";
 import { paths } from "@/app/paths";
-import { importWords } from "./importStream";
+import { importWords, placeInFile, progressWords } from "./importStream";
 import classes from "./Import.module.css";
 import type { Import } from "./useImport";
 
@@ -29,13 +30,7 @@ export default function ImportDialog({ imports }: { imports: Import }): ReactEle
     >
       <div className={classes.summary} role="status">
         {busy && <Loader size={14} />}
-        <b>
-          {busy
-            ? state.progress
-              ? `${count(state.progress.done)} of ${count(state.progress.total)}`
-              : "Sending…"
-            : importWords(state)}
-        </b>
+        <b>{busy ? (state.progress ? progressWords(state.progress) : "Sending…") : importWords(state)}</b>
         {busy && <span className="muted ellipsis">{state.progress?.path}</span>}
       </div>
       {state.progress && busy && (
@@ -149,9 +144,9 @@ function SkippedFileRow({ file }: { file: SkippedFile }): ReactElement {
       <IconCircleX size={15} className="failed" aria-label="skipped" />
       <div>
         <b>{file.path}</b>
-        <p>{file.reason}</p>
+        <p>{sentence(file.reason)}</p>
       </div>
-      {file.where && <code className="muted">{file.where}</code>}
+      {placeInFile(file.where) && <code className="muted">{file.where}</code>}
     </li>
   );
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ImportedRun } from "@/api/schema";
-import { applyLine, idle, importWords, lines, parseLine } from "./importStream";
+import { applyLine, idle, importWords, lines, parseLine, placeInFile, progressWords } from "./importStream";
 
 const run: ImportedRun = {
   id: "r1",
@@ -74,4 +74,10 @@ test("counts revisions and conflicts", () => {
   expect(importWords({ runs: [revision, revision, { ...revision, created: false }], skippedFiles: [] })).toBe(
     "2 runs imported, 2 as new revisions, 1 already here",
   );
+});
+
+test("states sizes with their units, and no place for a whole file", () => {
+  expect(progressWords({ path: "a", done: 450, total: 270_152 })).toBe("450 B of 264 kB");
+  expect(progressWords({ path: "a", done: 2048, total: 0 })).toBe("2.0 kB");
+  expect(["/", "byte 0", "line 2 column 1"].map(placeInFile)).toEqual(["", "", "line 2 column 1"]);
 });

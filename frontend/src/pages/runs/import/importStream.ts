@@ -1,7 +1,7 @@
 // The response of an import: one JSON document per line, the report last.
 import type { ImportedRun, ImportReport, Problem, SkippedFile, UnreadMember } from "@/api/schema";
 
-import { pluralize } from "@/ui/format/numbers";
+import { bytes, pluralize } from "@/ui/format/numbers";
 
 export interface ImportState {
   phase: "idle" | "sending" | "done" | "failed";
@@ -48,6 +48,14 @@ export function applyLine(state: ImportState, line: Line): ImportState {
       return line satisfies never;
   }
 }
+
+/** How much of a file is read; its size may not be known. */
+export function progressWords({ done: size, total }: NonNullable<ImportState["progress"]>): string {
+  return total > 0 ? `${bytes(size)} of ${bytes(total)}` : bytes(size);
+}
+
+/** Where in a file it could not be read; empty for the whole file. */
+export const placeInFile = (place: string) => (place === "/" || place === "byte 0" ? "" : place);
 
 /** "904 runs imported, 2 as new revisions, 1 conflicting recording, 12 already here, 1 skipped". */
 export function importWords({ runs, skippedFiles }: Pick<ImportState, "runs" | "skippedFiles">): string {
