@@ -138,14 +138,16 @@ def _purposes(sessions: Collection[UUID]) -> dict[UUID, _Purpose]:
 def _experiment_purposes(sessions: Collection[UUID]) -> dict[UUID, _Purpose]:
     purposes: dict[UUID, _Purpose] = {}
     names: dict[UUID, dict[int, str]] = {}
-    for row in ExperimentRow.objects.filter(session__in=sessions).select_related("experiment"):
+    for row in ExperimentRow.objects.filter(session__in=sessions).select_related("experiment__source_run"):
         experiment = row.experiment
         if experiment.id not in names:
             cells = matrix.cells(ExperimentRequest.model_validate(experiment.request))
             names[experiment.id] = {
                 cell.number: ", ".join(setting.value for setting in cell.settings) for cell in cells
             }
-        name = f"{experiment.name}: {names[experiment.id][row.cell]}, sample {row.sample}"
+        # Without a name of its own, an experiment has that of its run, which the tree shows above.
+        title = "" if experiment.name == experiment.source_run.name else f"{experiment.name}: "
+        name = f"{title}{names[experiment.id][row.cell]}, sample {row.sample}"
         checks = (row.result or {}).get("checks")
         purposes[row.session_id] = _Purpose(origin="experiment", id=experiment.id, name=name, checks=_checks(checks))
     return purposes

@@ -185,10 +185,13 @@ class TestTree:
             "checks": [{"kind": "contains", "text": "something"}],
         }
         post(client, "/experiments", body)
+        post(client, "/experiments", {**body, "name": ""})
         post(client, f"/diffs/{model_fork['diff']}/unchanged")
         work_off(queue)
-        nodes = {node["origin"]: node for node in client.get(f"/api/v1/runs/{run}/tree").json()["runs"]}
-        assert nodes["experiment"]["origin_name"] == "Try: another, sample 1"
+        tree = client.get(f"/api/v1/runs/{run}/tree").json()["runs"]
+        nodes = {node["origin"]: node for node in tree}
+        names = {node["origin_name"] for node in tree if node["origin"] == "experiment"}
+        assert names == {"Try: another, sample 1", "another, sample 1"}
         assert [check["passed"] for check in nodes["experiment"]["checks"]] == [True]
         assert nodes["unchanged"]["origin_id"] == model_fork["diff"]
 
