@@ -147,7 +147,11 @@ function Facts(props: {
   const hasTokens = step.tokens_in !== null || step.tokens_out !== null;
   return (
     <div className={`${classes.facts} num`}>
-      {step.model && <span className="chip">{[step.provider, step.model].filter(Boolean).join(" / ")}</span>}
+      {step.model && (
+        <span className="chip">
+          <span className="ellipsis">{[step.provider, step.model].filter(Boolean).join(" / ")}</span>
+        </span>
+      )}
       {step.status !== "ok" && !isErrorShown && (
         <span className={`chip ${isFailed(step.status) ? "failed" : ""}`}>{step.status}</span>
       )}
