@@ -104,7 +104,9 @@ function Finder({ query, onQuery, onClose }: Omit<Props, "opened">): ReactElemen
                   onClick={() => choose(entry)}
                   onPointerMove={() => setCursor(index)}
                 >
-                  <span className={classes.label}>{entry.label}</span>
+                  <span className={classes.label} dir="auto">
+                    {entry.label}
+                  </span>
                   <span className={classes.note}>{entry.note}</span>
                   {entry.keys && <Keys keys={entry.keys} />}
                 </div>

@@ -143,7 +143,12 @@ const COLUMNS: readonly [Column<Activity>, ...Column<Activity>[]] = [
     ),
     hint: (entry) => subjectWords(entry) + findingWords(entry),
   },
-  { title: "Run", className: classes.run, cell: ({ run_name }) => run_name, hint: ({ run_name }) => run_name },
+  {
+    title: "Run",
+    className: classes.run,
+    cell: ({ run_name }) => <bdi>{run_name}</bdi>,
+    hint: ({ run_name }) => run_name,
+  },
   { title: "Outcome", className: classes.outcome, cell: (entry) => <Result entry={entry} /> },
   {
     title: "Confidence",
