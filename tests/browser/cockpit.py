@@ -97,6 +97,8 @@ class Cockpit:
 
         `within` selects the elements that are read; at least one must exist.
         """
+        # What is loaded again is pale until it arrives.
+        expect(self.page.locator("[aria-busy=true]")).to_have_count(0)
         # The content security policy blocks added scripts, but the debugger may evaluate one.
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text())
