@@ -24,6 +24,8 @@ ARGUMENTS = (
     "--disable-sync",
     "--disable-dev-shm-usage",
     "--process-per-site",
+    # A page is open for seconds: to optimize its scripts takes longer than to run them as they are.
+    "--js-flags=--no-opt",
 )
 # The only fonts visible to the browser, so that measurements do not depend on the machine's fonts.
 _FONTS = ROOT / "frontend" / "node_modules" / "dejavu-fonts-ttf" / "ttf"
