@@ -7,8 +7,8 @@ from typing import Final
 
 import hypothesis
 import pytest
+from django.conf import settings
 from django.db import connection
-from pytest_django import Settings
 
 # As in the command line.
 _OBJECTS_PER_COLLECTION: Final = 50_000
@@ -53,8 +53,8 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
 
 
-@pytest.fixture(autouse=True)
-def _without_login(settings: Settings) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _without_login() -> None:
     """Require no login in either shape, as embedded on loopback. The access tests change this."""
     settings.LOGIN_REQUIRED = False
 
