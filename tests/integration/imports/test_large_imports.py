@@ -19,7 +19,7 @@ from traces.imports.import_slots import Slot
 from traces.models import Run
 from traces.reading.progress import Event, NamedFile, ReadingStarted
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
 
 def transcript(number: int, content: str = "Is Dune in stock?") -> bytes:

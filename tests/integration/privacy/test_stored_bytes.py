@@ -19,7 +19,7 @@ from traces.imports import portable_runs
 from traces.models import RetentionPass, Run
 from traces.runs import queries, services
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 SECRETS = secrets(7)
 PASSWORD = "tiger4lily-und"
 

@@ -24,7 +24,7 @@ from traces.models import Edge, PendingProvenance, Run, Step
 from traces.origins import stored_provenance
 from traces.runs import services
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 _numbers: Final = count()
 _TEXTS: Final = st.sampled_from(
     ["order A-1042", "the parcel is lost", "A-1042", "refund 42.5 now", "BILLING", "Is A-1042 lost? Say BILLING."]

@@ -14,7 +14,7 @@ from traces.runs.services import record, retention
 from traces.signatures.call_shapes import shape_of
 from traces.signatures.ignore_rules import IgnoreRule
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 LOST_PARCELS = {"query": "what happens with lost parcels"}
 
 
