@@ -53,6 +53,8 @@ export default defineConfig({
   test: {
     // An environment per file, with all modules reloaded, would take most of the time.
     isolate: false,
+    // A process for each file's worker takes longer to start than a thread.
+    pool: "threads",
     // The tests of Python run at the same time.
     testTimeout: 20_000,
     projects: [
