@@ -35,7 +35,7 @@ _COMPLETION_TOKENS: Final = re.compile(r"(o[1-9]|gpt-[5-9])")
 # From version 3, Gemini refuses calls without its signature, and accepts this one for calls that it did not sign. The
 # signatures of recorded answers are not sent: they are valid for the same model only, and not for changed messages.
 _SIGNING_MODELS: Final = re.compile(r"(models/)?gemini-([3-9]|\d\d)")
-_UNSIGNED: Final = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+_NO_SIGNATURE: Final = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
 class _Function(BaseModel):
@@ -101,7 +101,7 @@ def _mark_unsigned(messages: list[dict[str, Any]]) -> None:
     """Mark the first call of each message, which has the signature of all."""
     for message in messages:
         for call in message.get("tool_calls", ())[:1]:
-            call["extra_content"] = _UNSIGNED
+            call["extra_content"] = _NO_SIGNATURE
 
 
 class Assembly:
