@@ -90,7 +90,7 @@ class _Request(NamedTuple):
 class WarmProcess(subprocess.Popen[Any]):
     """A process like that of `python -c PROGRAM ARGUMENT...`, forked. Options: `env`, `cwd` and those for streams.
 
-    Overrides what `Popen` does to start and to wait: private methods, but the same in all versions since Python 3.11.
+    Overrides what `Popen` does to start and to wait: private methods, which Python 3.11 to 3.14 call alike.
     """
 
     def _execute_child(self, args: list[str], *options: Any) -> None:
@@ -122,8 +122,16 @@ class WarmProcess(subprocess.Popen[Any]):
         return self._waitpid(self.pid, wait_flags)
 
     def _internal_poll(self, _deadstate: int | None = None) -> int | None:
-        code: int | None = super()._internal_poll(_deadstate, _waitpid=self._waitpid)  # type: ignore[misc]  # private
-        return code
+        # Not the library's, whose parameters differ between versions of Python.
+        lock: threading.Lock = self._waitpid_lock  # type: ignore[attr-defined]  # private
+        if self.returncode is None and lock.acquire(blocking=False):
+            try:
+                pid, status = self._waitpid(self.pid, os.WNOHANG)
+                if pid:
+                    self.returncode = os.waitstatus_to_exitcode(status)
+            finally:
+                lock.release()
+        return self.returncode
 
 
 class _Starter:
