@@ -20,7 +20,7 @@ def _send(cockpit: Cockpit, span: Span) -> None:
 def test_first_step_is_noticed_and_the_run_grows_in_view(open_cockpit: OpenCockpit) -> None:
     cockpit = open_cockpit("/connect")
     page, trace = cockpit.page, random.randbytes(16).hex()
-    expect(page.get_by_text("Waiting for the first span…")).to_be_visible()
+    expect(page.get_by_text("Waiting for the first step…")).to_be_visible()
     page.get_by_role("tab", name="OpenTelemetry").click()
     expect(page.get_by_label("Lines for OpenTelemetry")).to_contain_text(f"OTEL_EXPORTER_OTLP_ENDPOINT={cockpit.url}")
     themes: tuple[Scheme, Scheme] = ("light", "dark")

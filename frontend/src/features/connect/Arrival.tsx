@@ -29,7 +29,7 @@ export function Arrival(): ReactElement {
       ) : (
         <>
           <Loader size={16} aria-hidden />
-          <span className={classes.text}>Waiting for the first span…</span>
+          <span className={classes.text}>Waiting for the first step…</span>
         </>
       )}
     </div>
