@@ -106,7 +106,7 @@ def _follows_from_call(pair: Pair, flow: Flow) -> bool:
 
 
 def _have_nothing_in_common(comparison: Comparison) -> bool:
-    """True if no step of one run corresponds to a step of the other; then no single change separates them."""
+    """True if no call of one run corresponds to a call of the other; then no single change separates them."""
     active_pairs = [pair for pair in comparison.acting if pair.step.type in _ACTIONS]
     return (
         not comparison.derived

@@ -100,7 +100,7 @@ def _without_cause(verdict: NoDifference | NoEffect | NothingInCommon | NoExplan
         case NoEffect():
             return _no_effect(verdict)
         case NothingInCommon():
-            return "The two runs have nothing in common: no step of one corresponds to a step of the other."
+            return "The two runs have nothing in common: no call of one corresponds to a call of the other."
         case NoExplanation():
             return "The final answers differ, but nothing recorded before them does."
         case OpenVerdict():

@@ -35,7 +35,7 @@ METHODS: Final[Mapping[str, str]] = {
     "embeddings": "by meaning, with sentence embeddings",
     "difflib": "as text",
     "jaccard": "by shared words",
-    "empty": "a missing answer counts as 0",
+    "empty": "an answer without a counterpart counts as 0",
     "unavailable": "unknown: no pair of answers can be read, which counts as 0",
 }
 # Prefix of a cause that only observation names, and the parts after it. Stored sentences are recognised by them.

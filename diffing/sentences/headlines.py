@@ -141,7 +141,7 @@ def _without_cause(
                 return f"{change} made {steps} differ, but not the final answer"
             return f"{steps} {'differs' if verdict.steps == 1 else 'differ'}, but the final answer is the same"
         case NothingInCommon():
-            return "The two runs have no step in common"
+            return "The two runs have no calls in common"
         case NoExplanation():
             return "The final answers differ, but nothing recorded before them does"
         case OpenVerdict():

@@ -139,7 +139,7 @@ class NoEffect:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NothingInCommon:
-    """The runs have no step in common."""
+    """No call of one run corresponds to a call of the other."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

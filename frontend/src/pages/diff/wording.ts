@@ -17,7 +17,7 @@ export const METHOD: Record<string, string> = {
   embeddings: "by meaning",
   difflib: "text",
   jaccard: "by shared words",
-  empty: "a missing answer counts as 0",
+  empty: "an answer without a counterpart counts as 0",
   unavailable: "unknown: no pair of answers can be read, which counts as 0",
 };
 

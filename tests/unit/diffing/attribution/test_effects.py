@@ -122,4 +122,6 @@ def test_unrelated_runs_have_no_cause() -> None:
     candidate = [agent(), listing, replace(listing, input={"command": "ls /tmp"}), output("There are two files.")]
     result = diff_of([*base, output("It is refunded.")], candidate).attribution
     assert (result.verdict, result.primary, result.confidence) == ("inconclusive", None, "low")
-    assert result.sentence.startswith("The two runs have nothing in common")
+    assert result.sentence.startswith("The two runs have nothing in common: no call of one")
+    assert result.headline is not None
+    assert result.headline.effect == "The two runs have no calls in common"
