@@ -42,11 +42,12 @@ export function CellPanel({ name, cell, rows, isBest }: Props): ReactElement {
             <b>{percent(cell.pass_rate)}</b> {isBest && <span className="chip">Best</span>}
           </p>
         )}
-        <p className="muted num">
-          {cell.pass_rate !== null && `${cell.passed} of ${cell.verdicts} passed · ${intervalText(cell)}`}
-          {cell.pass_rate !== null && notes.length > 0 && <br />}
-          {notes.join(" · ")}
-        </p>
+        {cell.pass_rate !== null && (
+          <p className="muted num">
+            {cell.passed} of {cell.verdicts} passed · {intervalText(cell)}
+          </p>
+        )}
+        {notes.length > 0 && <p className="muted num">{notes.join(" · ")}</p>}
       </div>
       <ul className={classes.samples} aria-label="Replays">
         {rows.map((row) => (
@@ -103,7 +104,7 @@ const SHAPES = {
   "not passed": IconX,
   unverified: IconQuestionMark,
   failed: IconExclamationMark,
-  done: IconCheck,
+  done: null,
   cancelled: IconX,
   "not finished": IconClock,
 } satisfies Record<SampleState, unknown>;
@@ -121,7 +122,8 @@ function Sample({ row }: { row: ExperimentRowView }): ReactElement {
       aria-label={name}
       title={name}
     >
-      <Shape size={11} stroke={3} aria-hidden />
+      {/* A tick would look like a check that passed. */}
+      {Shape ? <Shape size={11} stroke={3} aria-hidden /> : row.sample}
     </Link>
   );
 }
