@@ -9,6 +9,7 @@ import type { RunDetail, StepSummary } from "@/api/schema";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { pluralize } from "@/ui/format/numbers";
 import { entryOf, removeEntry } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
 import { OverrideChips } from "@/features/overrides/OverrideChips";
@@ -141,9 +142,9 @@ export function ForkPanel({
         <span className="muted grow ellipsis" role="status">
           {isBlocked
             ? (roleObstacle ?? `${blocker} See above.`)
-            : plan && draft.overrides.length === 0
-              ? "No changes yet."
-              : ""}
+            : draft.overrides.length > 0
+              ? pluralize(draft.overrides.length, "change")
+              : plan && "No changes yet."}
         </span>
         <Button
           variant="default"
