@@ -28,9 +28,11 @@ _ACTIONS: dict[str, Any] = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.S
 
 
 def metadata(session: ReplaySession) -> JSONObject:
-    """Metadata of the derived run that names its session and source run."""
-    replay: JSONObject = {"session": str(session.id), "source_run": str(session.source_run_id)}
-    return {"replay": replay, **source_note(session.source_run)}
+    """Metadata of the derived run: its session and source run, and the input to start the agent with again."""
+    source = session.source_run
+    replay: JSONObject = {"session": str(session.id), "source_run": str(source.id)}
+    recorded_input: JSONObject = {"input": source.metadata["input"]} if "input" in source.metadata else {}
+    return {"replay": replay, **recorded_input, **source_note(source)}
 
 
 def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter, redaction: SessionRedaction) -> StepRow:
