@@ -103,7 +103,8 @@ def view_of(session: ReplaySession, captions: Captions | None = None) -> Session
     """Return the state of a session; `captions` are those of the runs of a list."""
     captions = captions or _captions([session])
     source = captions[session.source_run_id]
-    caption = captions[session.run_id].caption if session.run_id else NO_CAPTION
+    derived = captions[session.run_id] if session.run_id else None
+    caption = derived.caption if derived else NO_CAPTION
     counts = LabelCounts(exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count)
     return SessionView(
         id=session.id,
@@ -111,6 +112,7 @@ def view_of(session: ReplaySession, captions: Captions | None = None) -> Session
         source_run=session.source_run_id,
         source_name=session.source_run.name,
         source_outcome=source.outcome,
+        source_outcome_reason=source.outcome_reason,
         source_answer=source.caption.answer,
         change=change_of(session),
         title=caption.title,
@@ -118,6 +120,7 @@ def view_of(session: ReplaySession, captions: Captions | None = None) -> Session
         answer=caption.answer if session.ended_at else "",
         run=session.run_id,
         outcome=session.run.verdict.outcome if session.run and session.ended_at else None,
+        outcome_reason=derived.outcome_reason if derived and session.ended_at else "",
         diff=session.diff_id,
         fork_sequence_no=session.fork_sequence_no,
         overrides=OverrideProfile.model_validate(session.profile.profile),

@@ -99,11 +99,13 @@ class SessionView(Caption):
     source_run: UUID
     source_name: str
     source_outcome: Outcome
+    source_outcome_reason: str
     source_answer: str
     # The derived run.
     run: UUID | None
     # Of the derived run; null before the replay has ended.
     outcome: Outcome | None
+    outcome_reason: str
     diff: UUID | None
     fork_sequence_no: int
     overrides: OverrideProfile

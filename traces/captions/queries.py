@@ -23,6 +23,7 @@ _FIRST_STEPS: Final = 40
 _COLUMNS: Final = (
     "id",
     "verdict__outcome",
+    "verdict__reason",
     "caption__change",
     "caption__title",
     "caption__note",
@@ -40,12 +41,13 @@ class CaptionedRun:
 
     caption: Caption
     outcome: Outcome
+    outcome_reason: str
     tags: list[str]
     model: str
 
 
 Captions = Mapping[UUID, CaptionedRun]
-_DELETED_RUN: Final = CaptionedRun(caption=NO_CAPTION, outcome=Outcome.UNKNOWN, tags=[], model="")
+_DELETED_RUN: Final = CaptionedRun(caption=NO_CAPTION, outcome=Outcome.UNKNOWN, outcome_reason="", tags=[], model="")
 
 
 def captions_of(runs: Iterable[Run]) -> Captions:
@@ -96,6 +98,7 @@ def _rows(ids: Iterable[UUID]) -> Iterable[tuple[Any, ...]]:
 
 def _captioned_run(
     outcome: str,
+    outcome_reason: str,
     change: JSONValue,
     title: str | None,
     note: str | None,
@@ -113,6 +116,7 @@ def _captioned_run(
     return CaptionedRun(
         caption=caption,
         outcome=Outcome(outcome),
+        outcome_reason=outcome_reason,
         tags=recorded_tags if tags is None else tags,
         model=model or "",
     )

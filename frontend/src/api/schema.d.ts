@@ -8152,11 +8152,15 @@ export interface components {
             /** Source Name */
             source_name: string;
             source_outcome: components["schemas"]["Outcome"];
+            /** Source Outcome Reason */
+            source_outcome_reason: string;
             /** Source Answer */
             source_answer: string;
             /** Run */
             run: string | null;
             outcome: components["schemas"]["Outcome"] | null;
+            /** Outcome Reason */
+            outcome_reason: string;
             /** Diff */
             diff: string | null;
             /** Fork Sequence No */

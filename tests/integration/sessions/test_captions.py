@@ -15,7 +15,7 @@ from tests.support.replay_runs import order_desk
 from traces.captions.queries import NO_CAPTION, captions_of
 from traces.core.ids import new_id
 from traces.core.vocabulary import Label, Reason, StepType
-from traces.models import Run, Step
+from traces.models import Run, RunOutcome, Step
 from traces.runs.services import copy_steps, open_run, record
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
@@ -54,6 +54,9 @@ def test_fork_shows_its_change_and_effect(client: Client, source: str) -> None:
     assert (run["change"], run["source_answer"], run["source_outcome"]) == (CHANGE, ANSWER, "unknown")
     assert (root["change"], root["answer"], root["source_answer"], root["source_outcome"]) == (None, ANSWER, None, None)
     assert (session["answer"], session["source_answer"]) == (run["answer"], ANSWER)
+    RunOutcome.objects.filter(run_id=run["id"]).update(reason="the order is late")
+    session = get(client, f"replays/{session['id']}")
+    assert (session["outcome_reason"], session["source_outcome_reason"]) == ("the order is late", "")
     detail = get(client, f"runs/{source}")
     assert [item["change"] for item in (detail, *detail["derived"])] == [None, CHANGE]
     assert [item["change"] for item in get(client, f"runs/{source}/tree")["runs"]] == [None, CHANGE]

@@ -10,6 +10,8 @@ export interface AnswerSide {
   label: string;
   name: ReactNode;
   outcome: ReactNode;
+  /** Why the run has its outcome. */
+  reason?: string | undefined;
   /** Null: the run has no final answer. Undefined: it is not shown. */
   text: string | null | undefined;
 }
@@ -18,12 +20,13 @@ export interface AnswerSide {
 export function AnswerPair({ sides }: { sides: readonly [AnswerSide, AnswerSide] }): ReactElement {
   return (
     <div className={classes.answers}>
-      {sides.map(({ label, name, outcome, text }) => (
+      {sides.map(({ label, name, outcome, reason, text }) => (
         <div key={label} role="group" aria-label={label}>
           <header>
             {outcome}
             <span className={classes.name}>{name}</span>
           </header>
+          {reason && <p className="muted">{reason}</p>}
           {text === null && <p className="muted">No final answer</p>}
           {text && (
             <p className={classes.answer} dir="auto">

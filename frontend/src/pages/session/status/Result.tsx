@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { stepQuery } from "@/api/runs/runs";
-import type { SessionView, StepSummary } from "@/api/schema";
+import type { Outcome, SessionView, StepSummary } from "@/api/schema";
 import { runTitle } from "@/domain/runs/title";
 import { AnswerPair } from "@/features/runs/AnswerPair";
 import { OutcomeMark } from "@/features/runs/RunOutcome";
@@ -25,17 +25,24 @@ export function Result({
           label: "Recorded answer",
           name: <RunLink run={session.source_run}>Recorded</RunLink>,
           outcome: <OutcomeMark outcome={session.source_outcome} />,
+          reason: openReason(session.source_outcome, session.source_outcome_reason),
           text: session.source_answer || null,
         },
         {
           label: "New answer",
           name: session.run ? <RunLink run={session.run}>{nameOf(session)}</RunLink> : nameOf(session),
           outcome: session.outcome && <OutcomeMark outcome={session.outcome} />,
+          reason: openReason(session.outcome, session.outcome_reason),
           text: answer || null,
         },
       ]}
     />
   );
+}
+
+/** Why a run did not pass. What passed needs no words. */
+function openReason(outcome: Outcome | null, reason: string): string | undefined {
+  return outcome === "passed" ? undefined : reason;
 }
 
 function nameOf(session: SessionView): string {
