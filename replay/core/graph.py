@@ -18,10 +18,15 @@ Content = tuple[str, str, str]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Witness:
-    """Another run of the app: its output references, by the number of the same step here, and its contents."""
+    """Another run of the app, with its own step numbers.
+
+    `outputs` are its output references by the number of the same step here, `contents` has the step in which each
+    content appears first, and `outputs_by_kind` numbers and output references of its steps by type and name, in order.
+    """
 
     outputs: Mapping[int, str]
-    contents: frozenset[Content]
+    contents: Mapping[Content, int]
+    outputs_by_kind: Mapping[tuple[str, str], Sequence[tuple[int, str]]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,8 +6,9 @@ answered. So they are configuration, and a changed first answer does not reach t
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
-from replay.core.graph import Node, Witness
+from replay.core.graph import Content, Node, Witness
 from replay.inputs.changes import Change
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
@@ -15,6 +16,9 @@ from traces.payloads.messages import ModelAnswer
 from traces.payloads.parts import MissingPart
 from traces.provenance.input_origins import UnexplainedContent, scalars
 from traces.provenance.short_values import json_in, words_of
+
+# Different outputs that are read per witness; behind more of them, it shows nothing.
+_MAX_EARLIER: Final = 64
 
 # Type and name of a step, and its index among the steps with both.
 Place = tuple[str, str, int]
@@ -44,9 +48,17 @@ def places(steps: Iterable[WitnessStep]) -> dict[Place, int]:
 def witness(steps: Sequence[WitnessStep], numbers: Mapping[Place, int]) -> Witness:
     """A recording as a witness for another one, whose steps have these numbers by place."""
     by_no = {step.no: step for step in steps}
+    contents: dict[Content, int] = {}
+    outputs_by_kind: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for step in steps:
+        for digest in step.digests:
+            contents.setdefault((step.type, step.name, digest), step.no)
+        if step.output_ref:
+            outputs_by_kind.setdefault((step.type, step.name), []).append((step.no, step.output_ref))
     return Witness(
         outputs={numbers[place]: by_no[no].output_ref for place, no in places(steps).items() if place in numbers},
-        contents=frozenset((step.type, step.name, digest) for step in steps for digest in step.digests),
+        contents=contents,
+        outputs_by_kind=outputs_by_kind,
     )
 
 
@@ -57,17 +69,19 @@ def is_configuration(
     witnesses: tuple[Witness, ...],
     payload: Callable[[str], JSONValue],
 ) -> bool:
-    """True if content is equal in all witnesses whose changed output differs.
+    """True if content is equal in all witnesses whose changed output differs, and no output before it explains it.
 
-    One witness that lacks the content shows that it is chosen by something.
+    One witness that lacks the content shows that it is chosen by something. One in which a step before the content
+    returned what was changed here shows nothing: code may have made the same content from it.
     """
     is_supported = False
     for witness in witnesses:
         if not _differs(witness.outputs.get(change.node.no, ""), change, payload):
             continue
-        if (node.type, node.name, item.digest) not in witness.contents:
+        first_step = witness.contents.get((node.type, node.name, item.digest))
+        if first_step is None:
             return False
-        is_supported = True
+        is_supported = is_supported or not _was_returned(witness, first_step, change, payload)
     return is_supported
 
 
@@ -79,12 +93,30 @@ def _differs(ref: str, change: Change, payload: Callable[[str], JSONValue]) -> b
         other_leaves = _leaves(change.node.type, payload(ref))
     except MissingPart:
         return False
+    changed_leaves = _changed_leaves(change)
+    return bool(changed_leaves) and all(
+        path in other_leaves and other_leaves[path] != leaf for path, leaf in changed_leaves.items()
+    )
+
+
+def _was_returned(witness: Witness, end: int, change: Change, payload: Callable[[str], JSONValue]) -> bool:
+    """True if a step of the same kind before `end` may have returned a changed part as it was recorded."""
+    outputs_by_kind = witness.outputs_by_kind.get((change.node.type, change.node.name), ())
+    refs = {ref for no, ref in outputs_by_kind if no < end}
+    if change.node.output_ref in refs or len(refs) > _MAX_EARLIER:
+        return True
+    changed_leaves = _changed_leaves(change).items()
+    try:
+        return any(changed_leaves & _leaves(change.node.type, payload(ref)).items() for ref in refs)
+    except MissingPart:
+        return True
+
+
+def _changed_leaves(change: Change) -> dict[str, str]:
+    """Changed parts of an output as they were recorded."""
     before = _leaves(change.node.type, change.original)
     after = _leaves(change.node.type, change.current) if change.is_known else {}
-    changed_paths = [path for path in before if before[path] != after.get(path)]
-    return bool(changed_paths) and all(
-        path in other_leaves and other_leaves[path] != before[path] for path in changed_paths
-    )
+    return {path: leaf for path, leaf in before.items() if leaf != after.get(path)}
 
 
 def _leaves(type: StepType, output: JSONValue) -> dict[str, str]:

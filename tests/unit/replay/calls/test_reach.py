@@ -10,10 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.core.applied_profile import AppliedProfile, apply_profile
-from replay.core.graph import Witness
 from replay.core.plan import Plan, PlannedStep
-from replay.inputs.changes import Change
-from replay.inputs.witnesses import is_configuration
 from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.planning.plan_environment import Sources
@@ -220,27 +217,6 @@ def test_recorded_times_clear_parallel_steps() -> None:
     began = {"started_at": NOON + timedelta(seconds=1), "ended_at": NOON + timedelta(seconds=5)}
     parallel = replace(run, steps=(replace(first, **times), replace(second, **began)))  # type: ignore[arg-type]
     assert _step(_plan(parallel, "shipping"), 2).label == "exact"
-
-
-@pytest.mark.parametrize(
-    ("other_answer", "same", "label"),
-    [("shipping", True, "exact"), ("shipping", False, "simulated"), ("Billing!", True, "simulated")],
-)
-def test_other_runs_show_what_is_configuration(other_answer: str, same: bool, label: str) -> None:
-    run = _router("Answer in the tone of the department.")
-    graph, payloads = graph_of(run)
-    (item,) = graph.by_no[2].unexplained
-    payloads["other"] = {"message": {"role": "assistant", "content": other_answer}}
-    contents = frozenset({("model", "answer", item.digest)}) if same else frozenset()
-    witness = Witness(outputs={1: "other"}, contents=contents)
-    node = graph.by_no[2]
-    change = Change(
-        node=graph.by_no[1],
-        original=payloads[graph.by_no[1].output_ref],
-        current={"message": {"role": "assistant", "content": "legal"}},
-    )
-    is_found = is_configuration(node, item, change, (witness,), payloads.__getitem__)
-    assert is_found is (label == "exact")
 
 
 @pytest.mark.parametrize("text", ["★★", "Urgent: parcel A-1042", "parcel A-1042 ✓"])

@@ -1,6 +1,15 @@
 """Witness runs: which content of an input is configuration."""
 
-from replay.inputs.witnesses import WitnessStep, places, witness
+from uuid import uuid4
+
+import pytest
+
+from replay.core.graph import Node
+from replay.inputs.changes import Change
+from replay.inputs.witnesses import WitnessStep, is_configuration, places, witness
+from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
+from traces.provenance.input_origins import UnexplainedContent
 
 
 def step(no: int, name: str, output_ref: str, *digests: str) -> WitnessStep:
@@ -15,6 +24,33 @@ def test_witness_outputs_are_filed_by_place() -> None:
     assert result.outputs == {1: "x", 2: "z", 3: "w"}
 
 
-def test_witness_contents_include_all_unexplained_content() -> None:
-    result = witness([step(1, "router", "a", "d1", "d2"), step(2, "writer", "b", "d3")], {})
-    assert result.contents == {("model", "router", "d1"), ("model", "router", "d2"), ("model", "writer", "d3")}
+def test_witness_contents_have_the_step_in_which_they_appear_first() -> None:
+    result = witness(
+        [step(1, "router", "a", "d1", "d2"), step(2, "writer", "b", "d3"), step(3, "writer", "c", "d3")], {}
+    )
+    assert result.contents == {("model", "router", "d1"): 1, ("model", "router", "d2"): 1, ("model", "writer", "d3"): 2}
+
+
+@pytest.mark.parametrize(
+    ("other_steps", "is_shown"),
+    [
+        ([step(1, "router", "shipping"), step(2, "writer", "", "tone")], True),
+        ([step(1, "router", "shipping"), step(2, "writer", "")], False),
+        ([step(1, "router", "Billing!"), step(2, "writer", "", "tone")], False),
+        # A later turn of the other run had the recorded answer, before or after the content appeared.
+        ([step(1, "router", "shipping"), step(2, "router", "billing"), step(3, "writer", "", "tone")], False),
+        ([step(1, "router", "shipping"), step(2, "router", "Billing."), step(3, "writer", "", "tone")], False),
+        ([step(1, "router", "shipping"), step(2, "writer", "", "tone"), step(3, "router", "billing")], True),
+    ],
+)
+def test_other_runs_show_what_is_configuration(other_steps: list[WitnessStep], is_shown: bool) -> None:
+    router = Node(id=uuid4(), no=1, type=StepType.MODEL, name="router", output_ref="billing")
+    writer = Node(id=uuid4(), no=2, type=StepType.MODEL, name="writer")
+    change = Change(node=router, original=_answer("billing"), current=_answer("legal"))
+    item = UnexplainedContent(path="/messages/0/content", first_step=2, snippet="Be kind.", digest="tone")
+    other = witness(other_steps, {("model", "router", 1): 1})
+    assert is_configuration(writer, item, change, (other,), _answer) is is_shown
+
+
+def _answer(content: str) -> JSONValue:
+    return {"message": {"role": "assistant", "content": content}}
