@@ -31,7 +31,8 @@ class AgentLoops:
         key = (node.parent, self._graph.threads[node.no])
         if key not in self._recognitions:
             conversation = self._graph.conversations[self._graph.threads[node.no]]
-            self._recognitions[key] = recognise(self._graph, node, self._implicit.calls_of(conversation))
+            answering = self._implicit.calls_of(conversation)
+            self._recognitions[key] = recognise(self._graph, node, self._context.payload, answering)
         return self._recognitions[key]
 
     def key_of(self, node: Node) -> LoopKey:

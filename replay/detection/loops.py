@@ -5,14 +5,17 @@ container. A tool step may contain a whole agent, whose steps are not part of th
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Final
 
 from replay.core.graph import Graph, Node
+from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
+from traces.payloads.messages import ModelAnswer
+from traces.payloads.parts import MissingPart
 
 # Links that only the consumer of a whole message has.
 _RESULT_KINDS: Final = frozenset({EdgeKind.TOOL_CALL_ID, EdgeKind.DIGEST})
@@ -76,9 +79,13 @@ class Recognition:
     summary: str
 
 
-def recognise(graph: Graph, node: Node, answering: Collection[int] = ()) -> Recognition:
+def recognise(
+    graph: Graph, node: Node, payload: Callable[[str], JSONValue], answering: Collection[int] = ()
+) -> Recognition:
     """Recognise the loop of model step `node`; the steps in `answering` answer its calls without a tool step."""
-    parts = _Parts(graph=graph, thread=graph.threads[node.no], scope=_scope(graph, node), answering=answering)
+    parts = _Parts(
+        graph=graph, thread=graph.threads[node.no], scope=_scope(graph, node), payload=payload, answering=answering
+    )
     parts.collect()
     if problem := parts.problem():
         return Recognition(loop=None, summary=f"No agent loop recognised: {problem}; the recorded structure is kept")
@@ -99,6 +106,7 @@ class _Parts:
     graph: Graph
     thread: int
     scope: int | None
+    payload: Callable[[str], JSONValue]
     answering: Collection[int] = ()
     models: list[Node] = field(default_factory=list)
     calls: list[Node] = field(default_factory=list)
@@ -171,7 +179,7 @@ class _Parts:
             elif self._consumes_loop(node, _RESULT_KINDS):
                 self._add(self.other_steps, node, path)
         elif node.type is StepType.TOOL:
-            self._add(self.calls if self._is_called(node) else self.other_steps, node, path)
+            self._add(self.calls if self._is_called(node, last) else self.other_steps, node, path)
         elif self.graph.children.get(node.no) and self._contains_parts(node):
             self._add(self.other_steps, node, path)
             self._collect(node.no, (*path, node.no), first, last)
@@ -215,10 +223,18 @@ class _Parts:
                 models += self._models_in(child)
         return models
 
-    def _is_called(self, tool: Node) -> bool:
-        """True if this loop's models requested a tool; a tool step without a caller counts as theirs."""
-        links = self.graph.links.get(tool.no, ())
-        return not any(link.kind is EdgeKind.TOOL_CALL_ID for link in links) or self._is_requested(tool)
+    def _is_called(self, tool: Node, last: int) -> bool:
+        """True if this loop's models requested a tool; one without a caller counts as theirs until the loop ends."""
+        if any(link.kind is EdgeKind.TOOL_CALL_ID for link in self.graph.links.get(tool.no, ())):
+            return self._is_requested(tool)
+        return tool.no < last or not self._is_last_answer(self.graph.by_no[last])
+
+    def _is_last_answer(self, model: Node) -> bool:
+        """True if a recorded answer requests no calls: only code calls a tool after it."""
+        try:
+            return bool(model.output_ref) and not ModelAnswer(self.payload(model.output_ref)).calls
+        except MissingPart:
+            return False
 
     def _is_requested(self, tool: Node) -> bool:
         callers = (link.producer for link in self.graph.links.get(tool.no, ()) if link.kind is EdgeKind.TOOL_CALL_ID)

@@ -111,7 +111,7 @@ def _draft(
     ]
     counts = _StepCounts(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
     unknown = _unknown_determinism(policy)
-    plan = _assemble(counts, steps, policy, unknown, refusals, _loop(graph, steps), events, sources.losses)
+    plan = _assemble(counts, steps, policy, unknown, refusals, _loop(graph, steps, sources), events, sources.losses)
     if not is_followed:
         return plan
     return plan.model_copy(update={"warnings": [*_warnings_of_following(steps, policy, events), *plan.warnings]})
@@ -310,11 +310,11 @@ def _new_calls(events: Sequence[Event]) -> list[StepResolved]:
     return [event for event in resolutions if "divergence" in event.answer.detail and event.call.type not in CONTAINERS]
 
 
-def _loop(graph: Graph, steps: list[PlannedStep]) -> str:
+def _loop(graph: Graph, steps: list[PlannedStep], sources: Sources) -> str:
     """How the loop of the first re-resolved model step was recognised."""
     changed = (step for step in steps if step.type is StepType.MODEL and step.reason != EXACT)
     first = next((graph.by_no[step.sequence_no] for step in changed), None)
-    return recognise(graph, first).summary if first is not None else _NOTHING_TO_FOLLOW
+    return _NOTHING_TO_FOLLOW if first is None else recognise(graph, first, sources.payload).summary
 
 
 def _missing_refusal(graph: Graph, missing_part: MissingPart) -> PlanRefusal:

@@ -16,6 +16,7 @@ from tests.support.memory_replays import Replay, labels, planned_labels, replay,
 from tests.support.recordings import assistant, model_step, user
 from tests.support.replay_runs import CONVERSATION, ORDERS, ToolCall, order_desk
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import Label, Reason, StepType
 
 WRONG: JSONValue = {"match": {"step": 4}, "tool": {"output": {"status": "not found"}}}
@@ -79,6 +80,19 @@ def test_call_without_recorded_arguments_is_reused() -> None:
         fork.execute(lambda call: {"content": "Let me see.", "tool_calls": [request]} if call.no == 3 else {})
     )
     assert labels_by_step[4] == "exact source_output_reused"
+
+
+def test_call_of_code_after_a_loop_is_no_part_of_it() -> None:
+    run = order_desk(CONVERSATION[:1])
+    *steps, last_answer, output = run.steps
+    save = RecordedStep(
+        key="save", type=StepType.TOOL, name="save", tool_name="save", parent=last_answer.parent, input={}, output="ok"
+    )
+    run = replace(run, steps=(*steps, last_answer, save, output))
+    fork = replay({"match": {"step": 3}, "output": "It is lost."}, run=run)
+    labels_by_step = labels(fork.execute())
+    assert labels_by_step == planned_labels(fork.plan())
+    assert [labels_by_step[no] for no in (4, 6, 8)] == ["unreached", "unreached", "exact source_output_reused"]
 
 
 def test_zero_and_empty_are_values() -> None:
