@@ -117,8 +117,8 @@ def _texts(value: JSONValue) -> set[str]:
 
 
 def _explains(text: str, true: str, earlier: str) -> bool:
-    """True if a text differs from the true one only in words that it shares with an earlier one, in order."""
-    if text == earlier:
+    """True if an earlier text contains a text, or all words in which it differs from the true one, in order."""
+    if f" {' '.join(text.split())} " in f" {' '.join(earlier.split())} ":
         return True
     shared_words, true_words = _shared_words(text, earlier), _shared_words(text, true)
     words = range(len(text.split()))

@@ -8,7 +8,8 @@ from tests.bench.truth.programs import Program, random_program
 from tests.bench.truth.runtime import Changes
 from tests.bench.truth.statements import Statement, ask, loop, remember
 from traces.core.json_access import as_object
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import scalars
 
 ANSWER: JSONObject = {"output": {"message": {"role": "assistant", "content": "It is another order."}}}
 
@@ -43,6 +44,9 @@ def test_documented_kinds_are_named() -> None:
     truth = _truth((ask, ask), {"0.ask:model#1": ANSWER})
     assert _kind(replace(truth, choice=1), "1.ask:model#1") == CHOICE
     earlier = {"first": replace(truth.recorded["1.ask:model#1"], key="first"), **truth.recorded}
+    assert _kind(replace(truth, recorded=earlier), "1.ask:model#1").startswith(REPETITION)
+    quotes: list[JSONValue] = [f"As I wrote: {text} Thanks." for _, text in scalars(earlier["first"].input)]
+    earlier["first"] = replace(earlier["first"], input=quotes)
     assert _kind(replace(truth, recorded=earlier), "1.ask:model#1").startswith(REPETITION)
     key = as_object(_truth((remember,), {}).recorded["0.remember:read_note#1"].input)
     note: JSONObject = {"arguments": {**key, "text": "It is lost."}}
