@@ -47,17 +47,28 @@ _ORDINAL: Final = re.compile(r"\d+(?:st|nd|rd|th|x|%|am|pm|h|min|s|k|gb|mb|kg|cm
 
 def tokens(text: str) -> Iterator[tuple[str, str]]:
     """Every value in a text: its canonical spelling, and its spelling in the text."""
+    for token, spelling, _ in tokens_in(without_punctuation(text)):
+        yield token, spelling
+
+
+def without_punctuation(text: str) -> str:
+    """Text without list markers, and without commas between the digits of a number."""
+    return _GROUP_COMMA.sub("", _LIST_MARKER.sub(" ", text))
+
+
+def tokens_in(text: str) -> Iterator[tuple[str, str, int]]:
+    """Every value in a text without such punctuation: its canonical spelling, its spelling, and where it begins."""
     if _DIGIT.search(text) is None:
         return
-    for match in _TOKEN.finditer(_GROUP_COMMA.sub("", _LIST_MARKER.sub(" ", text))):
-        spelling = match.group()
+    for match in _TOKEN.finditer(text):
+        spelling, at = match.group(), match.start()
         if (month := match["month"] or match["month2"]) is not None:
-            yield f"{_MONTHS[month.lower()]:02}-{int(match['day'] or match['day2']):02}", spelling
+            yield f"{_MONTHS[month.lower()]:02}-{int(match['day'] or match['day2']):02}", spelling, at
         elif (iso := match["iso"]) is not None:
-            yield iso[5:], iso
-            yield iso[:4], iso
+            yield iso[5:], iso, at
+            yield iso[:4], iso, at
         else:
-            yield plain(spelling), spelling
+            yield plain(spelling), spelling, at
 
 
 def plain(word: str) -> str:

@@ -6,7 +6,18 @@ from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import Final
 
-from replay.inspection.core.checkable_values import Leaf, endings, is_telling, leaves, number, parts, pieces, tokens
+from replay.inspection.core.checkable_values import (
+    Leaf,
+    endings,
+    is_telling,
+    leaves,
+    number,
+    parts,
+    pieces,
+    tokens,
+    tokens_in,
+    without_punctuation,
+)
 from replay.inspection.core.places import ANSWERS, CONTAINERS, Place, PlaceKind, StepContent, quote
 from traces.core.json_access import as_list, as_object, has_object, member
 from traces.core.json_types import JSONObject, JSONValue
@@ -136,16 +147,19 @@ def _is_learnt(step: StepContent) -> bool:
 def _unsupported_claims(step: StepContent, known_values: _KnownValues) -> Iterator[Place]:
     new: dict[str, tuple[str, str, str]] = {}
     for path, text in _statements(step.output):
-        values = list(tokens(_without_urls(text)))
+        statement = without_punctuation(_without_urls(text))
+        values = list(tokens_in(statement))
         amounts = [
-            amount for token, _ in values if token in known_values.values and (amount := _amount(token)) is not None
+            amount for token, _, _ in values if token in known_values.values and (amount := _amount(token)) is not None
         ]
         sums = set(_sums(amounts))
-        for token, spelling in values:
+        # The first place of each spelling: searching the text for each would take minutes for a long one.
+        first_places = {spelling: at for _, spelling, at in reversed(values)}
+        for token, spelling, _ in values:
             if (
                 token not in known_values.claims
                 and not known_values.supports(token, sums)
-                and not _is_example(text, spelling)
+                and not _is_example(statement, first_places[spelling])
             ):
                 known_values.claims[token] = step.no
                 new.setdefault(token, (spelling, path, text))
@@ -221,10 +235,9 @@ def _arguments(call: JSONValue, path: str) -> Iterator[tuple[str, JSONValue]]:
         yield f"{path}/function/arguments", member(fields, "function", "arguments")
 
 
-def _is_example(text: str, spelling: str) -> bool:
-    """True if a value is an example of its format."""
-    at = text.find(spelling)
-    return at >= 0 and _EXAMPLE.search(text[max(0, at - _EXAMPLE_DISTANCE) : at]) is not None
+def _is_example(text: str, at: int) -> bool:
+    """True if the value at this place is an example of its format."""
+    return _EXAMPLE.search(text[max(0, at - _EXAMPLE_DISTANCE) : at]) is not None
 
 
 def _without_urls(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from time import process_time
 
 import orjson
 import pytest
@@ -241,6 +242,16 @@ def test_missing_part_hides_only_itself() -> None:
 def test_inspection_takes_linear_time() -> None:
     # Ten times the steps would take a hundred times as many calls if each were compared with the others.
     assert _calls_of_inspection(3_000) < 12 * _calls_of_inspection(300)
+
+
+def test_a_long_answer_takes_linear_time() -> None:
+    # 0.4 s; searching the text for each of its values would take several.
+    words = " ".join(f"w{no:06}" for no in range(60_000))
+    answer: JSONObject = {"message": {"role": "assistant", "content": words}}
+    began = process_time()
+    [place] = inspect([StepContent(no=1, type=StepType.MODEL, name="m", output=answer)], is_write=looks_like_write)
+    assert process_time() - began < 2
+    assert place.title.startswith("m states w000001, w000002")
 
 
 def _calls_of_inspection(count: int) -> float:
