@@ -23,6 +23,20 @@ import httpx2
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# Where clouds hand out the credentials of a machine, outside the link-local networks.
+_METADATA: Final = frozenset(
+    map(
+        ipaddress.ip_address,
+        (
+            "fd00:ec2::254",  # AWS
+            "fd00:ec2::23",  # AWS, of a pod
+            "fd20:ce::254",  # Google
+            "168.63.129.16",  # Azure
+            "100.100.100.200",  # Alibaba
+            "192.0.0.192",  # Oracle
+        ),
+    )
+)
 # Poll interval at which a waiting call checks whether it should stop.
 _POLL_S: Final = 0.1
 _IDENTITY: Final = frozenset({"", "identity"})
@@ -161,6 +175,8 @@ def refusal(destination: Destination, address: Address) -> str:
         return ""
     if effective.is_link_local or effective.is_multicast or effective.is_unspecified:
         return f"it resolves to {address}, which is link-local, multicast or unspecified"
+    if effective in _METADATA:
+        return f"it resolves to {address}, where a cloud hands out credentials"
     if destination.operator or effective.is_global:
         return ""
     return f"it resolves to {address}, a private address that is not configured"

@@ -17,6 +17,8 @@ NEVER_ALLOWED = [
     "::ffff:a9fe:a9fe",
     "2002:a9fe:a9fe::",
 ]
+# Of clouds, outside the link-local networks.
+METADATA = ["fd00:ec2::254", "fd20:ce::254", "168.63.129.16", "100.100.100.200", "64:ff9b::6464:64c8", "192.0.0.192"]
 PUBLIC = ["8.8.8.8", "2606:4700::1111"]
 
 
@@ -36,8 +38,8 @@ def test_private_addresses_need_operator_host(address: str) -> None:
     assert not is_refused("models.internal", address, operator=True)
 
 
-@pytest.mark.parametrize("address", NEVER_ALLOWED)
-def test_link_local_addresses_need_literal_configuration(address: str) -> None:
+@pytest.mark.parametrize("address", [*NEVER_ALLOWED, *METADATA])
+def test_link_local_and_metadata_addresses_need_literal_configuration(address: str) -> None:
     assert is_refused("api.example.com", address, operator=False)
     assert is_refused("models.internal", address, operator=True)
     assert not is_refused(address, address, operator=True)
