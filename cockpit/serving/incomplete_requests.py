@@ -25,6 +25,8 @@ WAITING_LIMIT_PER_ADDRESS: Final = 128
 # Descriptors reserved for other uses: the database, artifacts, model providers, logs.
 _RESERVE: Final = 256
 _WANTED_DESCRIPTORS: Final = 65_536
+# Headers that state where a body ends.
+_FRAMINGS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
 
 def raise_descriptor_limit() -> int:
@@ -67,6 +69,12 @@ class GuardedProtocol(H11Protocol):
         elif self._deadline is None and not self._is_websocket and not self.transport.is_closing():
             # The next request of a keep-alive connection has started.
             self._await_header()
+
+    def handle_events(self) -> None:
+        super().handle_events()
+        # What follows such a request may be a part of it to a proxy (RFC 9112, section 6.1).
+        if self.cycle is not None and _FRAMINGS.issubset(name for name, _ in self.cycle.scope["headers"]):
+            self.cycle.keep_alive = False
 
     def pause_writing(self) -> None:
         super().pause_writing()

@@ -123,6 +123,13 @@ def test_kept_connections_have_a_deadline_too() -> None:
         assert is_closed(connection)
 
 
+def test_a_request_of_two_framings_ends_its_connection() -> None:
+    both = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    with serving() as port, sending(port, both + WHOLE) as connection:
+        assert hears_hello(connection)
+        assert is_closed(connection)  # what follows is not answered
+
+
 def test_idle_connections_make_room() -> None:
     with serving(most_open=10) as port, contextlib.ExitStack() as stack:
         for _ in range(30):
