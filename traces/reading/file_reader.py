@@ -56,6 +56,8 @@ _TOO_LARGE_RUNS: Final = (
 )
 # One of many files that exceeds its memory limit; its memory is free again.
 _TOO_MUCH_MEMORY: Final = "this takes more memory to read than a file of this size may use"
+# Characters of a member's name. A tar file may have far longer ones, and the report repeats them.
+_LONGEST_NAME: Final = 1_000
 _INNER_ARCHIVE: Final = "an archive inside an archive: unpack it and import its files"
 
 
@@ -215,7 +217,7 @@ def _read_members(
     is_empty, refusal_count, position = True, 0, 0
     for member in members:
         is_empty = False
-        for event in _member_events(state, number, f"{file.name}/{member.name}", member, total):
+        for event in _member_events(state, number, f"{file.name}/{member.name[:_LONGEST_NAME]}", member, total):
             refusal_count += isinstance(event, PartSkipped)
             if not isinstance(event, PartSkipped) or refusal_count <= LISTED_PROBLEMS:
                 yield event

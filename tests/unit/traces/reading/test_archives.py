@@ -165,3 +165,8 @@ def test_foreign_files_are_named(data: bytes, reason: str) -> None:
     ((name, text),) = refusals(read(data))
     assert name == "all"
     assert text.startswith(reason)
+
+
+def test_long_name_is_cut_in_the_report() -> None:
+    [(path, _)] = refusals(read(make_tar({"a" * 100_000: b"{}"})))
+    assert path == f"all/{'a' * 1_000}"
