@@ -15,7 +15,7 @@ from django.db.models import Q
 from traces import notify
 from traces.audit import audit_log
 from traces.comments.services import remove_comments
-from traces.core.vocabulary import AuditAction, Outcome
+from traces.core.vocabulary import AuditAction, Outcome, StepType
 from traces.models import (
     ArtifactUse,
     Deletion,
@@ -140,6 +140,8 @@ def _clear_forks(forks: Sequence[UUID], refs: set[str]) -> None:
             numbers = list(copies.values_list("sequence_no", flat=True))
             Edge.objects.filter(run_id=fork_id, consumer_no__in=numbers).delete()
             copies.update(summary="", error="", unexplained=None, detail={"note": "the source run was deleted"})
+            # A turn is named after what the user said.
+            copies.filter(type=StepType.TURN).update(name="turn")
         ToolCall.objects.filter(run_id=fork_id).delete()
 
 

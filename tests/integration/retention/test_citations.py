@@ -1,5 +1,6 @@
 """Runs that others cite: refused, or deleted so that the citing objects remain without their contents."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from replay.models import ReplaySession
 from tests.integration.retention.test_deletion import delete, pass_grace, post, used_digests
 from tests.support.proofs import fork_and_diff, no_queue
 from tests.support.recordings import order_run
+from traces.core.vocabulary import StepType
 from traces.models import Artifact, Run, ShareLink, Step
 from traces.retention import purge
 from traces.runs import services
@@ -24,7 +26,8 @@ SECRET = "northwind"
 @pytest.fixture
 def forked(client: Client, no_queue: list[tuple[str, str]]) -> tuple[UUID, UUID, str]:
     """A run, its fork, and their report."""
-    run_id = services.record(order_run()).run_id
+    steps = [replace(step, type=StepType.TURN) if step.key == "agent" else step for step in order_run().steps]
+    run_id = services.record(order_run(steps=tuple(steps))).run_id
     override = {"match": {"step": 3}, "tool": {"output": "unknown order"}}
     diff = fork_and_diff(client, no_queue, run_id, 3, override)
     return run_id, Run.objects.get(source_run=run_id).id, diff
@@ -65,6 +68,8 @@ def test_deleted_source_leaves_fork_without_its_contents(client: Client, forked:
     assert SECRET not in Run.objects.get(id=fork_id).search
     copies = Step.objects.filter(run=fork_id, label="exact")
     assert not {step.summary for step in copies} & (source_texts - {""})
+    # The turn was named after the question.
+    assert Step.objects.get(run=fork_id, type=StepType.TURN).name == "turn"
     for step in Step.objects.filter(run=fork_id):
         answer = get(client, f"/runs/{fork_id}/steps/{step.sequence_no}")
         assert answer.status_code == 200
