@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 from forkpoint.bootstrap.rerun_report import report_text
 
-# Control characters that XML cannot contain.
-_CONTROLS: Final = {code: "�" for code in range(32) if chr(code) not in "\t\n\r"}
+# Characters that XML cannot contain: controls, surrogates and two others.
+_FORBIDDEN: Final = dict.fromkeys({*range(32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF} - {9, 10, 13}, "�")
 
 
 class Verdict(StrEnum):
@@ -103,7 +103,7 @@ def _seconds(results: Iterable[Result]) -> str:
 
 
 def _xml(text: str) -> str:
-    return text.translate(_CONTROLS)
+    return text.translate(_FORBIDDEN)
 
 
 def _escape(text: str, more: str = "") -> str:

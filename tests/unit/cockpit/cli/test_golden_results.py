@@ -17,13 +17,13 @@ SAME = Result(path=Path("runs/a.zip"), verdict=Verdict.SAME, run="b1", exit_code
 REFUSAL = {"name": "refund", "exact": 1, "cached": 0, "run": 0, "refusal": 1}
 
 
-def test_control_characters_do_not_break_junit() -> None:
-    broken = Result(path=Path("runs/b.zip"), verdict=Verdict.ERROR, problem="a\x00\x1bb <&> is damaged")
+def test_forbidden_characters_do_not_break_junit() -> None:
+    broken = Result(path=Path("runs/b.zip"), verdict=Verdict.ERROR, problem="a\x00\x1b\ud800\uffffb <&> is damaged")
     suite = ElementTree.fromstring(junit([SAME, broken]))
     assert [suite.get(name) for name in ("tests", "failures", "errors", "time")] == ["2", "0", "1", "1.500"]
     same, error = suite
     assert (same.get("name"), [*same]) == ("runs/a.zip", [])
-    assert (error[0].tag, error[0].get("message")) == ("error", "a��b <&> is damaged")
+    assert (error[0].tag, error[0].get("message")) == ("error", "a����b <&> is damaged")
 
 
 def test_annotation_is_one_line() -> None:
