@@ -237,7 +237,8 @@ def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any
     tags = tuple(tag.replace("\x00", "\ufffd") for tag in run.tags)
     name = step_summaries.one_line(run.name, 300) or run.external_id
     sums = ingest_rows.totals(step_rows)
-    start, end = run.started_at or sums.first_start, run.ended_at or sums.last_end
+    first_start, last_end = ingest_rows.time_span(step_rows)
+    start, end = run.started_at or first_start, run.ended_at or last_end
     run = replace(run, name=name, tags=tags, metadata=_metadata(run), started_at=start, ended_at=end)
     content = ingest_rows.run_content(run)
     return {

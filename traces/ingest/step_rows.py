@@ -43,6 +43,8 @@ class StepRow(StoredHeader):
     unexplained: list[JSONValue] | None = None
 
 
+# What `totals` reads.
+TOTALS_COLUMNS: Final = ("type", "status", "label", "tokens_in", "tokens_out", "cost_usd")
 COLUMNS: Final = tuple(column.name for column in fields(StepRow))
 # The recorded columns of a step, in the order of the content digest, which is stored: without generated ids, computed
 # columns and the lineage of a derived run.
@@ -96,8 +98,6 @@ class Totals:
     exact_count: int
     cached_count: int
     simulated_count: int
-    first_start: datetime | None = None
-    last_end: datetime | None = None
 
 
 def totals(steps: Iterable[Any]) -> Totals:
@@ -121,9 +121,13 @@ def totals(steps: Iterable[Any]) -> Totals:
         exact_count=labels.count(Label.EXACT),
         cached_count=labels.count(Label.CACHED),
         simulated_count=labels.count(Label.SIMULATED),
-        first_start=min((step.started_at for step in steps if step.started_at), default=None),
-        last_end=max((end for step in steps if (end := _end(step))), default=None),
     )
+
+
+def time_span(steps: Sequence[Any]) -> tuple[datetime | None, datetime | None]:
+    """Return the first start and the last end of steps or rows of steps."""
+    first_start = min((step.started_at for step in steps if step.started_at), default=None)
+    return first_start, max((end for step in steps if (end := _end(step))), default=None)
 
 
 def content_digest(content: JSONObject, steps: Iterable[Any]) -> str:

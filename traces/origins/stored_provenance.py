@@ -38,7 +38,7 @@ def ensure(run_id: UUID) -> None:
         if row[0] is None:
             _compute(run_id)
         else:
-            _copy_edges(row[0], run_id)
+            copy_edges(row[0], run_id)
         pending.delete()
 
 
@@ -52,15 +52,20 @@ def withdraw(run_ids: Iterable[UUID]) -> None:
     PendingProvenance.objects.filter(run__in=run_ids).delete()
 
 
-def _copy_edges(source_id: UUID, run_id: UUID) -> None:
-    """Copy all edges of the source inside the database; its unexplained content was copied with the steps."""
+def copy_edges(source_id: UUID, run_id: UUID, *, upto: int | None = None) -> None:
+    """Copy the edges of the source into its first steps, or all, inside the database.
+
+    Its unexplained content was copied with the steps.
+    """
     names = ", ".join(bulk.column_names(Edge, _EDGE_COLUMNS[1:]))
     table = connection.ops.quote_name(Edge._meta.db_table)
+    statement = f"INSERT INTO {table} (run_id, {names}) SELECT %s, {names} FROM {table} WHERE run_id = %s"
+    values = bulk.database_values(Edge, ("run", "run"), (run_id, source_id))
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {table} (run_id, {names}) SELECT %s, {names} FROM {table} WHERE run_id = %s",
-            bulk.database_values(Edge, ("run", "run"), (run_id, source_id)),
-        )
+        if upto is None:
+            cursor.execute(statement, values)
+        else:
+            cursor.execute(f"{statement} AND consumer_no <= %s", [*values, upto])
 
 
 def _compute(run_id: UUID) -> None:

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import orjson
 from django.db import connection
+from django.db.models import QuerySet
 
 from traces.core.ids import new_id
 from traces.core.json_types import JSONObject
@@ -28,7 +29,7 @@ _EDGE = ("producer_no", "consumer_no", "kind", "consumer_path", "producer_path",
 # Digits in which any two new ids differ: time and counter. The last eight are random.
 _PREFIX = 24
 _NEW_COLUMNS = frozenset({"id", "label", "reason", "detail", "source_step"})
-# A run of which these are equal in each step repeats its source, and has its totals.
+# A step of which these are equal repeats that of the source. A run of such steps has the totals of its source.
 _COMPARED_COLUMNS = (
     "sequence_no",
     "type",
@@ -39,6 +40,7 @@ _COMPARED_COLUMNS = (
     "tokens_out",
     "cost_usd",
 )
+_TRACED_COLUMNS = tuple(name for name in COLUMNS if name != "detail")
 _COPIED_COLUMNS = tuple(name for name in COLUMNS if name not in _NEW_COLUMNS)
 
 
@@ -73,18 +75,22 @@ def _uuid(value: UUID) -> UUID | str:
     return value.hex if connection.vendor == "sqlite" else value
 
 
-def is_copy(run: Run, source: Run) -> bool:
-    """True if a run that is being sealed repeats its whole source: the same numbers, payloads and values."""
+def unchanged_steps(run: Run, source: Run) -> int:
+    """Return how many first steps of a run that is being sealed repeat those of its source.
+
+    They have the same numbers, payloads, values and unexplained content, and so the same edges among each other.
+    """
     table = connection.ops.quote_name(Step._meta.db_table)
     same = " AND ".join(f"mine.{name} {_same()} other.{name}" for name in bulk.column_names(Step, _COMPARED_COLUMNS))
     statement = (
-        f"SELECT count(*) FROM {table} AS mine JOIN {table} AS other ON other.id = mine.source_step "
-        f"AND other.run_id = %s AND {same} WHERE mine.run_id = %s AND mine.label = %s"
+        f"SELECT mine.sequence_no FROM {table} AS mine JOIN {table} AS other ON other.id = mine.source_step "
+        f"AND other.run_id = %s AND other.unexplained = mine.unexplained AND {same} "
+        "WHERE mine.run_id = %s AND mine.label = %s ORDER BY mine.sequence_no"
     )
     with connection.cursor() as cursor:
         cursor.execute(statement, [_uuid(source.id), _uuid(run.id), Label.EXACT])
-        same_steps = int(cursor.fetchone()[0])
-    return same_steps == source.step_count == Step.objects.filter(run_id=run.id).count()
+        numbers = [number for (number,) in cursor.fetchall()]
+    return sum(number == place for place, number in enumerate(numbers, start=1))
 
 
 def _same() -> str:
@@ -106,18 +112,33 @@ def totals_of_copy(source: Run) -> Totals:
     )
 
 
-def provenance_of(run: Run, steps: Sequence[Any]) -> Provenance:
-    """Compute the provenance of a run that is being sealed.
+def trace(run: Run, unchanged: int) -> None:
+    """Store the provenance of a run that is being sealed, and that begins with `unchanged` steps of its source."""
+    if run.source_run_id is not None:
+        stored_provenance.copy_edges(run.source_run_id, run.id, upto=unchanged)
+    steps = list(_steps(run).filter(sequence_no__gt=unchanged))
+    provenance = _provenance(run, steps, unchanged)
+    stored_provenance.insert_edges((run.id, edge) for edge in provenance.edges)
+    _store_unexplained(steps, provenance.unexplained_inputs)
+
+
+def _steps(run: Run) -> QuerySet[Step, Any]:
+    # Named tuples: a model's instance takes three times as long.
+    return Step.objects.filter(run=run).order_by("sequence_no").values_list(*_TRACED_COLUMNS, named=True)
+
+
+def _provenance(run: Run, steps: Sequence[Any], unchanged: int) -> Provenance:
+    """Compute the provenance of `steps`, those after the `unchanged` ones of a run that is being sealed.
 
     An edge of the source is reused if both of its ends were copied with their payloads; a link of the recording, if
     both of its ends exist here. Every other step is traced again, including its unexplained content.
     """
-    lineage = _lineage(run, steps)
+    lineage = _lineage(run, steps, unchanged)
     source_edges: list[EdgeFact] = []
     stale: set[int] = set()
     # What the stale steps consumed in the source.
     producers: set[int] = set()
-    for edge in _source_edges(run):
+    for edge in _source_edges(run, unchanged):
         producer, consumer = lineage.numbers.get(edge.producer), lineage.numbers.get(edge.consumer)
         if consumer is None:
             continue
@@ -127,12 +148,15 @@ def provenance_of(run: Run, steps: Sequence[Any]) -> Provenance:
         else:
             stale.add(consumer)
             producers.update(() if producer is None else (producer,))
-    content = _source_content(run, lineage)
+    content = _source_content(run, lineage, unchanged)
     targets = {step.sequence_no for step in steps} - ((lineage.same_input & content.keys()) - stale)
     if not targets:
         return Provenance(edges=source_edges, unexplained_inputs=content)
-    candidates = [step for step in steps if step.sequence_no <= max(targets)]
-    numbers = _steps_to_read(steps, targets, producers)
+    first_steps = list(_steps(run).filter(sequence_no__lte=unchanged))
+    content |= {step.sequence_no: from_json(step.unexplained) for step in first_steps}
+    all_steps = [*first_steps, *steps]
+    candidates = [step for step in all_steps if step.sequence_no <= max(targets)]
+    numbers = _steps_to_read(all_steps, targets, producers)
     new = stored_provenance.trace(
         candidates, reads_input=numbers.__contains__, includes=targets.__contains__, content=content
     )
@@ -140,7 +164,7 @@ def provenance_of(run: Run, steps: Sequence[Any]) -> Provenance:
     return Provenance(edges=edges, unexplained_inputs=content | new.unexplained_inputs)
 
 
-def store_unexplained(steps: Iterable[Any], content: Mapping[int, Sequence[UnexplainedContent]]) -> None:
+def _store_unexplained(steps: Iterable[Any], content: Mapping[int, Sequence[UnexplainedContent]]) -> None:
     """Store the unexplained content of a run that is being sealed, where it differs from the stored one."""
     changed = []
     for step in steps:
@@ -162,15 +186,15 @@ class _Lineage:
     same_input: AbstractSet[int] = frozenset()
 
 
-def _source_content(run: Run, lineage: _Lineage) -> dict[int, tuple[UnexplainedContent, ...]]:
-    """Return the source's unexplained content for steps with the same input.
+def _source_content(run: Run, lineage: _Lineage, unchanged: int) -> dict[int, tuple[UnexplainedContent, ...]]:
+    """Return the source's unexplained content for steps with the same input, after the `unchanged` ones.
 
     Content whose first step was not copied appears first in the step itself.
     """
     content: dict[int, tuple[UnexplainedContent, ...]] = {}
     if run.source_run_id is None:
         return content
-    rows = Step.objects.filter(run_id=run.source_run_id, unexplained__isnull=False)
+    rows = Step.objects.filter(run_id=run.source_run_id, sequence_no__gt=unchanged, unexplained__isnull=False)
     for number, items in bulk.rows_of(rows.values_list("sequence_no", "unexplained")):
         no = lineage.numbers.get(number)
         if no is not None and no in lineage.same_input:
@@ -190,16 +214,17 @@ def _with_numbers(fact: _Fact, **numbers: Any) -> _Fact:
     return fact if is_same else replace(fact, **numbers)
 
 
-def _lineage(run: Run, steps: Sequence[Step]) -> _Lineage:
-    """Compare a derived run's steps with those of its source."""
+def _lineage(run: Run, steps: Sequence[Step], unchanged_count: int) -> _Lineage:
+    """Compare a derived run's `steps` with those of its source; the first ones are unchanged."""
     if run.source_run_id is None:
         return _Lineage()
     columns = ("id", "sequence_no", "input_ref", "output_ref")
-    rows = bulk.rows_of(Step.objects.filter(run_id=run.source_run_id).values_list(*columns))
-    source = {bulk.uuid_of(key): rest for key, *rest in rows}
-    numbers: dict[int, int] = {}
-    unchanged: set[int] = set()
-    same_input: set[int] = set()
+    rest = Step.objects.filter(run_id=run.source_run_id, sequence_no__gt=unchanged_count)
+    rows = bulk.rows_of(rest.values_list(*columns))
+    source = {bulk.uuid_of(key): values for key, *values in rows}
+    numbers = {number: number for number in range(1, unchanged_count + 1)}
+    unchanged = set(numbers)
+    same_input = set(numbers)
     for step in steps:
         if step.source_step not in source:
             continue
@@ -212,10 +237,11 @@ def _lineage(run: Run, steps: Sequence[Step]) -> _Lineage:
     return _Lineage(numbers=numbers, unchanged=unchanged, same_input=same_input)
 
 
-def _source_edges(run: Run) -> Iterator[EdgeFact]:
+def _source_edges(run: Run, unchanged: int) -> Iterator[EdgeFact]:
+    """Yield the edges of the source into the steps after the `unchanged` ones."""
     if run.source_run_id is None:
         return
-    rows = bulk.rows_of(Edge.objects.filter(run_id=run.source_run_id).values_list(*_EDGE))
+    rows = bulk.rows_of(Edge.objects.filter(run_id=run.source_run_id, consumer_no__gt=unchanged).values_list(*_EDGE))
     for producer, consumer, kind, consumer_path, producer_path, evidence in rows:
         yield EdgeFact(
             producer=producer,

@@ -33,7 +33,6 @@ from traces.storage import artifacts, bulk, statements
 from traces.storage.retention_pass import retention_pass
 
 _STEP_COLUMNS = ("run", *ingest_rows.COLUMNS)
-_SEAL_COLUMNS = tuple(name for name in ingest_rows.COLUMNS if name != "detail")
 _TAG_COLUMNS = ("run", "tag")
 
 
@@ -178,13 +177,18 @@ def seal_run(
         if run.sealed_at is not None:
             return
         source = None if run.source_run_id is None else Run.objects.get(id=run.source_run_id)
+        unchanged = 0
         if source is not None:
             stored_provenance.ensure(source.id)
-        if source is not None and (repeats_source or copy.is_copy(run, source)):
+            unchanged = source.step_count if repeats_source else copy.unchanged_steps(run, source)
+        if source is not None and (repeats_source or unchanged == source.step_count == run.steps.count()):
             stored_provenance.defer(run)
             sums = copy.totals_of_copy(source)
         else:
-            sums = _trace(run)
+            copy.trace(run, unchanged)
+            tool_calls.insert_run(run)
+            columns = ingest_rows.TOTALS_COLUMNS
+            sums = ingest_rows.totals(Step.objects.filter(run=run).values_list(*columns, named=True))
         now = datetime.now(UTC)
         run.status, run.ended_at, run.sealed_at = RunStatus(run.status).move_to(status), ended_at or now, now
         for column, value in ingest_rows.totals_columns(sums, run.started_at, run.ended_at).items():
@@ -369,19 +373,6 @@ def _result(run: PreparedRun, placement: Placement) -> RecordResult:
 
 def _tags(run_id: UUID, tags: Iterable[str]) -> list[tuple[UUID, str]]:
     return [(run_id, tag) for tag in dict.fromkeys(tag[:100] for tag in tags)]
-
-
-def _trace(run: Run) -> ingest_rows.Totals:
-    """Compute the provenance of a run that is being sealed, and return the totals of its steps."""
-    # Named tuples: a model's instance takes three times as long.
-    steps: list[Any] = list(
-        Step.objects.filter(run=run).order_by("sequence_no").values_list(*_SEAL_COLUMNS, named=True)
-    )
-    provenance = copy.provenance_of(run, steps)
-    stored_provenance.insert_edges((run.id, edge) for edge in provenance.edges)
-    copy.store_unexplained(steps, provenance.unexplained_inputs)
-    tool_calls.insert_run(run)
-    return ingest_rows.totals(steps)
 
 
 def _require_open(run_id: UUID) -> None:

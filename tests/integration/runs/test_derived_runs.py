@@ -26,7 +26,10 @@ _EXACT_COPY = [
 
 
 def _source() -> Run:
-    return Run.objects.get(id=services.record(order_run()).run_id)
+    """A run with provenance, like the source of any replay."""
+    source = Run.objects.get(id=services.record(order_run()).run_id)
+    stored_provenance.ensure(source.id)
+    return source
 
 
 def _fork(source: Run, upto: int) -> Run:
@@ -78,6 +81,39 @@ def test_full_copy_has_source_provenance(repeats_source: bool) -> None:
     assert (sealed_run.step_count, sealed_run.exact_count, sealed_run.tokens_in) == (5, 5, 110)
     assert content_digest(sealed_run) not in ("", source.content_digest)
     assert sealed_run.sealed_at is not None
+
+
+def test_copy_of_unexplained_steps_is_traced() -> None:
+    source = Run.objects.get(id=services.record(order_run()).run_id)
+    run = _fork(source, 5)
+    services.seal_run(run.id, RunStatus.COMPLETED)
+    assert _ends(run.id) == _ends(source.id)
+    assert [step.unexplained for step in queries.steps(run.id)] == [
+        step.unexplained for step in queries.steps(source.id)
+    ]
+
+
+def test_sealing_reads_steps_from_the_first_change_on() -> None:
+    source = _source()
+    run = _fork(source, 5)
+    Step.objects.filter(run=run, sequence_no=5).update(label=Label.SIMULATED)
+    with CaptureQueriesContext(connection) as captured:
+        services.seal_run(run.id, RunStatus.COMPLETED)
+    reads = [query["sql"] for query in captured if query["sql"].startswith('SELECT "traces_step"."sequence_no"')]
+    assert [sql for sql in reads if "unexplained" in sql]
+    assert all('"sequence_no" > 4' in sql for sql in reads if "unexplained" in sql)
+    assert _ends(run.id) == _ends(source.id)
+    sealed_run = Run.objects.get(id=run.id)
+    assert (sealed_run.exact_count, sealed_run.simulated_count, sealed_run.tokens_in) == (4, 1, 110)
+
+
+def test_missing_step_ends_the_unchanged_ones() -> None:
+    source = _source()
+    run = _fork(source, 5)
+    Step.objects.filter(run=run, sequence_no=2).delete()
+    services.seal_run(run.id, RunStatus.COMPLETED)
+    assert (2, 3, "tool_call_id") in _ends(source.id)
+    assert _ends(run.id) == {(3, 4, "tool_call_id"), (4, 5, "text")}
 
 
 def test_copy_with_other_values_has_its_own_totals() -> None:
