@@ -10,6 +10,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from traces.core.gc_pause import without_pauses
 from traces.core.vocabulary import RunSource
 from traces.models import Run, RunCaption, SearchDocument, UnindexedRun
 from traces.search import documents
@@ -125,6 +126,7 @@ def _claim() -> list[UUID]:
     return ids
 
 
+@without_pauses()
 def _documents(run_ids: Sequence[UUID]) -> dict[UUID, list[NewDocument]]:
     """Return the documents of each run, one per section; those of the first runs only if they have long texts."""
     rows = list(Run.objects.filter(id__in=run_ids).values_list("id", "search", "source_run"))

@@ -64,9 +64,13 @@ def words_of_text(text: str) -> set[str]:
 def _words_of_chains(chains: set[str]) -> set[str]:
     words = set(filter(str.isalnum, chains))
     for chain in chains - words:
-        parts = _JOINTS.split(chain)
-        words.update(parts)
-        words.update(first + _HYPHEN + second for first, second in pairwise(parts) if _is_reference(first, second))
+        first, *others = _JOINTS.split(chain)
+        words.add(first)
+        for second in others:
+            words.add(second)
+            if _is_reference(first, second):
+                words.add(first + _HYPHEN + second)
+            first = second
     words.discard("")
     return words
 
