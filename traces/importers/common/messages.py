@@ -5,7 +5,6 @@ Responses items all become `{role, content, tool_calls?, tool_call_id?, name?}`,
 the same message in the next request have one digest.
 """
 
-from collections.abc import Sequence
 from typing import Final
 
 import orjson
@@ -123,10 +122,15 @@ def normalize_tool_call(value: JSONValue) -> JSONObject:
         arguments = first_member(call, "arguments", "args", "input", "server_tool_call")
     return {
         # Gemini's calls have their id inside.
-        "id": as_text(first_member({**function, **call}, "call_id", "id", "toolCallId", "tool_call_id")),
+        "id": normalize_call_id(first_member({**function, **call}, "call_id", "id", "toolCallId", "tool_call_id")),
         "name": as_text(first_member(function, "name", "toolName", "tool_name", "function")),
         "arguments": normalize_arguments(arguments),
     }
+
+
+def normalize_call_id(value: JSONValue) -> str:
+    """Return an id as a text: Langfuse parses those that look like JSON."""
+    return result_text(value) if isinstance(value, list) else as_text(value)
 
 
 def normalize_arguments(value: JSONValue) -> JSONValue:
@@ -147,12 +151,6 @@ def message_text(message: JSONValue) -> str:
             as_text(as_object(block).get("text")) for block in content if as_object(block).get("type") == "text"
         )
     return as_string(content)
-
-
-def first_request(messages: Sequence[JSONValue]) -> str:
-    """Return the text of the first user message that has one."""
-    requests = (message_text(message) for message in messages if as_object(message).get("role") == "user")
-    return next((request for request in requests if request.strip()), "")
 
 
 def result_text(value: JSONValue) -> str:
@@ -219,7 +217,7 @@ def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
     calls = [normalize_tool_call(call) for call in as_list(value.get("tool_calls"))]
     if has_object(value, "function_call"):
         calls.append(normalize_tool_call(value["function_call"]))
-    if speaker == "tool" and not has_list(value, "parts") and not _has_results(value.get("content")):
+    if speaker == "tool" and not has_list(value, "parts") and not _has_items(value.get("content")):
         return [_tool_message(value, extra)]
     content = _content_of_message(value)
     return _split_content(speaker, _add_parts(value, content) if speaker == "assistant" else content, extra, calls)
@@ -290,12 +288,17 @@ def _normalize_role(value: JSONObject, default: str) -> str:
     return _ROLES.get(role_name, role_name if role_name in _KNOWN_ROLES else default)
 
 
-def _has_results(content: JSONValue) -> bool:
-    return any(_type(unwrap_block(block)) in _RESULT_TYPES for block in as_list(content))
+def _has_items(content: JSONValue) -> bool:
+    return any(_type(unwrap_block(block)) in _RESULT_TYPES or _is_function_call(block) for block in as_list(content))
+
+
+def _is_function_call(block: JSONValue) -> bool:
+    """Return whether a block is a call as OpenAI's API has it beside the content, which Koog writes inside."""
+    return _type(block) == "function" and "arguments" in as_object(as_object(block).get("function"))
 
 
 def _tool_message(value: JSONObject, extra: JSONObject) -> JSONObject:
-    call_id = as_text(first_member(value, "tool_call_id", "id", "toolCallId"))
+    call_id = normalize_call_id(first_member(value, "tool_call_id", "id", "toolCallId"))
     content = _collapse_blocks(_normalize_blocks(value.get("content")))
     return {"role": "tool", "content": content, **({"tool_call_id": call_id} if call_id else {}), **extra}
 
@@ -309,7 +312,7 @@ def _split_content(
     rest: list[JSONValue] = []
     for block in _normalize_blocks(content):
         kind = _type(block)
-        if kind in _CALL_TYPES or not _GEMINI_CALLS.isdisjoint(as_object(block)):
+        if kind in _CALL_TYPES or not _GEMINI_CALLS.isdisjoint(as_object(block)) or _is_function_call(block):
             call = normalize_tool_call(block)
             # LangChain's messages contain their calls twice.
             tool_calls += [call] if not call["id"] or call not in tool_calls else []
@@ -319,7 +322,8 @@ def _split_content(
             rest.append(block)
     if results and not rest and not tool_calls:
         return results
-    message: JSONObject = {"role": role, "content": _collapse_blocks(rest), **extra}
+    speaker = "assistant" if role == "tool" and tool_calls else role
+    message: JSONObject = {"role": speaker, "content": _collapse_blocks(rest), **extra}
     if tool_calls:
         # Some clients write an empty text beside tool calls where there is no text.
         message |= {"content": message["content"] or None, "tool_calls": [dict(call) for call in tool_calls]}
@@ -329,14 +333,9 @@ def _split_content(
 def _result_message(block: JSONObject) -> JSONObject:
     answer = as_object(first_member(block, *_GEMINI_RESULTS)) or block
     result = _unwrap_result(first_member(answer, "content", "response", "result", "output"))
-    content = (
-        _collapse_blocks(_normalize_blocks(result))
-        if isinstance(result, list)
-        else ""
-        if result is None
-        else result_text(result)
-    )
-    call_id = as_text(first_member(answer, "tool_use_id", "tool_call_id", "call_id", "id", "toolCallId"))
+    blocks = result if isinstance(result, list) else ["" if result is None else result_text(result)]
+    content = _collapse_blocks(_normalize_blocks(blocks))
+    call_id = normalize_call_id(first_member(answer, "tool_use_id", "tool_call_id", "call_id", "id", "toolCallId"))
     return {"role": "tool", "content": content, **({"tool_call_id": call_id} if call_id else {})}
 
 

@@ -13,7 +13,7 @@ from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedSte
 from traces.core.storable_text import storable
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers.common.judgements import words
-from traces.importers.common.messages import first_request
+from traces.importers.common.messages import message_text
 from traces.importers.common.streamed_calls import Call, OpenCalls, restore_streamed_calls
 from traces.importers.files.errors import BadFile
 from traces.payloads.conversation import MessageCursor
@@ -145,7 +145,7 @@ def run_name(steps: Sequence[RecordedStep], default: str) -> str:
     """Return the user's first request in one line, else the first task in a step's input, else `default`."""
     cursor = MessageCursor()
     for step in steps:
-        if request := first_request(cursor.unread(ModelRequest(step.input).messages)):
+        if request := _first_request(cursor.unread(ModelRequest(step.input).messages)):
             return _line(request, _NAME_LENGTH)
     task = next((request for step in steps if (request := _task_text(step.input))), "")
     return _line(task or default, _NAME_LENGTH)
@@ -388,3 +388,9 @@ def _short_key(key: str) -> str:
 def _line(value: str, width: int) -> str:
     line = " ".join(value[: width * 8].replace("\0", "�").split())
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def _first_request(messages: Sequence[JSONValue]) -> str:
+    """Return the text of the first user message that has one."""
+    requests = (message_text(message) for message in messages if as_object(message).get("role") == "user")
+    return next((request for request in requests if request.strip()), "")

@@ -7,7 +7,7 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, i
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import normalize_messages, result_text
+from traces.importers.common.messages import normalize_call_id, normalize_messages, normalize_tools, result_text
 from traces.importers.common.model_calls import (
     model_input,
     normalize_answer,
@@ -33,6 +33,10 @@ _TYPES: Final = {
 }
 _STEP_TYPES: Final = {str(member): member for member in StepType}
 _STATUSES: Final = {str(member): member for member in StepStatus}
+# Attributes of OpenTelemetry's spans for which Langfuse has no fields.
+_TOOL_NAMES: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name")
+_CALL_IDS: Final = ("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id")
+_TOOLS: Final = ("gen_ai.tool.definitions", "ai.prompt.tools")
 _MAPPED_FIELDS: Final = frozenset(
     {
         "id",
@@ -74,12 +78,11 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
         output=body.get("output"),
         model=model,
         provider=normalize_provider(None, model),
+        tool_name=_tool_name(body),
         call_id=_call_id(body),
         usage=tokens,
         request=_request(body) if kind is StepType.MODEL else None,
-        answer=normalize_answer(body.get("output"), as_text(own_metadata.get("finish_reason")))
-        if kind is StepType.MODEL
-        else None,
+        answer=normalize_answer(body.get("output"), _finish_reason(body)) if kind is StepType.MODEL else None,
         attributes={
             **{
                 key: value
@@ -124,11 +127,28 @@ def _type(body: JSONObject, tool_names: frozenset[str]) -> StepType:
     if step_type is not None:
         return step_type
     name = as_text(body.get("name"))
-    return StepType.TOOL if name in tool_names or _call_id(body) else container_type(name)
+    is_tool = name in tool_names or _tool_name(body) or _call_id(body)
+    return StepType.TOOL if is_tool else container_type(name)
+
+
+def _span_attributes(body: JSONObject) -> JSONObject:
+    """Return the attributes of a span that came from OpenTelemetry."""
+    return as_object(as_object(body.get("metadata")).get("attributes"))
+
+
+def _tool_name(body: JSONObject) -> str:
+    return as_text(first_member(_span_attributes(body), *_TOOL_NAMES))
 
 
 def _call_id(body: JSONObject) -> str:
-    return as_text(first_member(as_object(body.get("metadata")), "tool_use_id", "tool_call_id"))
+    own_id = first_member(as_object(body.get("metadata")), "tool_use_id", "tool_call_id")
+    return normalize_call_id(own_id or first_member(_span_attributes(body), *_CALL_IDS))
+
+
+def _finish_reason(body: JSONObject) -> str:
+    """Return the reason that Forkpoint exported, else that of a span's only answer."""
+    reasons = as_list(_span_attributes(body).get("gen_ai.response.finish_reasons"))
+    return as_text(forkpoint_metadata(body).get("finish_reason") or (reasons[0] if len(reasons) == 1 else None))
 
 
 def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONObject) -> RecordedStep:
@@ -153,7 +173,7 @@ def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONOb
 
 
 def _request(observation: JSONObject) -> JSONObject | None:
-    """Return the request with the sampling parameters that Langfuse stores beside it."""
+    """Return the request with the sampling parameters and tools that Langfuse stores beside it."""
     body = as_object(observation.get("input"))
     request = (
         normalize_request(body)
@@ -163,4 +183,7 @@ def _request(observation: JSONObject) -> JSONObject | None:
     parameters = normalize_parameters(as_object(observation.get("modelParameters")))
     if parameters:
         request["parameters"] = {**as_object(request.get("parameters")), **parameters}
+    tools = normalize_tools(first_member(_span_attributes(observation), *_TOOLS))
+    if tools and not request.get("tools"):
+        request["tools"] = tools
     return request if as_list(request["messages"]) else None
