@@ -148,7 +148,7 @@ def _read_records(sources: Sequence[Source]) -> tuple[dict[str, dict[str, JSONOb
     traces: dict[str, dict[str, JSONObject]] = {}
     feedback: list[JSONObject] = []
     records = list(parse_records([_prepare_json(source) for source in sources], _validate_record))
-    homes = {as_text(record.get("id")): trace for record in records if (trace := as_text(record.get("trace_id")))}
+    homes = _homes(records)
     # The end of a run states what it was in the end, also if its request overtakes that of the beginning.
     for record in sorted(records, key=_has_end):
         if langsmith_feedback.is_feedback(record):
@@ -159,6 +159,19 @@ def _read_records(sources: Sequence[Source]) -> tuple[dict[str, dict[str, JSONOb
         steps = traces.setdefault(homes.get(key, key), {})
         steps[key] = merge_records(steps.get(key, {}), record)
     return traces, langsmith_feedback.apply_changes(feedback)
+
+
+def _homes(records: Sequence[JSONObject]) -> dict[str, str]:
+    """Return the traces of the runs that name their trace or their parent, which an excerpt may have alone."""
+    homes = {as_text(record.get("id")): trace for record in records if (trace := as_text(record.get("trace_id")))}
+    parents = {as_text(record.get("id")): as_text(record.get("parent_run_id")) for record in records}
+    for key in parents:
+        chain = [key]
+        while chain[-1] not in homes and (parent := parents[chain[-1]]) in parents and parent not in chain:
+            chain.append(parent)
+        if len(chain) > 1:
+            homes |= dict.fromkeys(chain, homes.get(chain[-1], chain[-1]))
+    return homes
 
 
 def _has_end(record: JSONObject) -> bool:

@@ -88,3 +88,13 @@ def test_pending_run_is_partial(fields: dict[str, object]) -> None:
     run = {"id": "r1", "name": "agent", "run_type": "chain", "start_time": "2026-03-01T10:00:00Z", "inputs": {"q": "?"}}
     [trace] = parse([Source(name="x", data=orjson.dumps({**run, **fields}))])
     assert trace.status is (RunStatus.COMPLETED if fields else RunStatus.PARTIAL)
+
+
+def test_runs_that_name_only_their_parent_are_one_trace() -> None:
+    links = {"root": None, "chain": "root", "call": "chain", "other": None, "lost": "elsewhere"}
+    records = [
+        {"id": id, "parent_run_id": parent, "name": id, "run_type": "chain"} for id, parent in reversed(links.items())
+    ]
+    runs = {run.external_id: run for run in parse([Source(name="runs.json", data=orjson.dumps({"runs": records}))])}
+    assert runs.keys() == {"root", "other", "lost"}
+    assert {step.key: step.parent for step in runs["root"].steps} == {"root": None, "chain": "root", "call": "chain"}
