@@ -83,6 +83,9 @@ _FINISH_REASONS: Final = {
     "max_tokens": "length",
     "STOP": "stop",
     "MAX_TOKENS": "length",
+    # Vertex AI's client for Python writes numbers.
+    "1": "stop",
+    "2": "length",
 }
 _PROVIDERS: Final = {
     "az.ai.openai": "azure",

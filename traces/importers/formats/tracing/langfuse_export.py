@@ -63,8 +63,10 @@ def read_events(value: JSONValue, location: str) -> Iterator[Record]:
         return
     body = _normalize_fields(require_object(value, location))
     if has_object(body, "trace"):
-        trace = {"observations": body.get("observations"), "scores": body.get("scores"), **as_object(body["trace"])}
-        yield from _trace(_normalize_fields(trace), f"{location}/trace")
+        trace = {"scores": body.get("scores"), **_normalize_fields(as_object(body["trace"]))}
+        # Since the end of 2025, the trace lists its observations, too, but without their inputs and outputs.
+        trace["observations"] = [*as_list(trace.get("observations")), *as_list(body.get("observations"))]
+        yield from _trace(trace, f"{location}/trace")
     elif _is_observation(body):
         yield from _observation(body, location)
     elif _is_score(body):

@@ -21,6 +21,7 @@ from traces.importers.common.model_calls import (
 from traces.importers.common.run_builder import container_type
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
+from traces.importers.files.json_reader import parse_embedded
 
 _TYPES: Final = {
     "generation": StepType.MODEL,
@@ -183,7 +184,13 @@ def _request(observation: JSONObject) -> JSONObject | None:
     parameters = normalize_parameters(as_object(observation.get("modelParameters")))
     if parameters:
         request["parameters"] = {**as_object(request.get("parameters")), **parameters}
-    tools = normalize_tools(first_member(_span_attributes(observation), *_TOOLS))
-    if tools and not request.get("tools"):
+    if not request.get("tools") and (tools := _tools(observation)):
         request["tools"] = tools
     return request if as_list(request["messages"]) else None
+
+
+def _tools(observation: JSONObject) -> list[JSONValue]:
+    """Return the tools in a span's attributes, else those that Langfuse found in the request, which have JSON texts."""
+    definitions = as_object(parse_embedded(observation.get("toolDefinitions")))
+    found: list[JSONValue] = [{"name": name, **as_object(parse_embedded(tool))} for name, tool in definitions.items()]
+    return normalize_tools(first_member(_span_attributes(observation), *_TOOLS)) or normalize_tools(found)

@@ -49,3 +49,17 @@ def test_calls_inside_the_content_are_those_of_an_answer() -> None:
     calls = [{"id": "call_1", "name": "find_book", "arguments": {"title": "Dune"}}]
     answer = {"role": "assistant", "content": None, "tool_calls": calls}
     assert [*as_object(model.input)["messages"]] == [answer, result]
+
+
+def test_download_that_lists_observations_twice_keeps_their_payloads() -> None:
+    listed = {"id": "m", **TIMES, "type": "GENERATION", "model": "gpt-4o", "input": None, "output": None}
+    tool = '{"description": "Finds", "parameters": "{\\"type\\": \\"object\\"}"}'
+    whole = {**listed, "input": "Dune?", "output": "Yes", "toolDefinitions": {"find_book": tool}}
+    export = {"trace": {"id": "t", "observations": [listed]}, "observations": [whole]}
+    (run,) = fixtures.read("langfuse", [export])
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert as_object(model.input) == {
+        "messages": [{"role": "user", "content": "Dune?"}],
+        "tools": [{"name": "find_book", "description": "Finds", "parameters": {"type": "object"}}],
+    }
+    assert model.output == {"message": {"role": "assistant", "content": "Yes"}}
