@@ -37,6 +37,7 @@ _STATUSES: Final = {str(member): member for member in StepStatus}
 # Attributes of OpenTelemetry's spans for which Langfuse has no fields.
 _TOOL_NAMES: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name")
 _CALL_IDS: Final = ("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id")
+_LOOPS: Final = frozenset({"ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject"})
 _TOOLS: Final = ("gen_ai.tool.definitions", "ai.prompt.tools")
 _MAPPED_FIELDS: Final = frozenset(
     {
@@ -83,7 +84,7 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
         call_id=_call_id(body),
         usage=tokens,
         request=_request(body) if kind is StepType.MODEL else None,
-        answer=normalize_answer(body.get("output"), _finish_reason(body)) if kind is StepType.MODEL else None,
+        answer=normalize_answer(_answer(body.get("output")), _finish_reason(body)) if kind is StepType.MODEL else None,
         attributes={
             **{
                 key: value
@@ -124,12 +125,19 @@ def forkpoint_metadata(body: JSONObject) -> JSONObject:
 def _type(body: JSONObject, tool_names: frozenset[str]) -> StepType:
     """Return the type by kind or metadata; else a tool if a model called it or it has a call id."""
     own_metadata = forkpoint_metadata(body)
+    if _is_loop(body):
+        return StepType.AGENT
     step_type = _TYPES.get(as_text(body.get("kind"))) or _STEP_TYPES.get(as_text(own_metadata.get("step_type")))
     if step_type is not None:
         return step_type
     name = as_text(body.get("name"))
     is_tool = name in tool_names or _tool_name(body) or _call_id(body)
     return StepType.TOOL if is_tool else container_type(name)
+
+
+def _is_loop(body: JSONObject) -> bool:
+    """Return whether Langfuse took the loop of the Vercel AI SDK for a model call, because it names the model."""
+    return as_text(_span_attributes(body).get("ai.operationId")) in _LOOPS
 
 
 def _span_attributes(body: JSONObject) -> JSONObject:
@@ -148,8 +156,10 @@ def _call_id(body: JSONObject) -> str:
 
 def _finish_reason(body: JSONObject) -> str:
     """Return the reason that Forkpoint exported, else that of a span's only answer."""
-    reasons = as_list(_span_attributes(body).get("gen_ai.response.finish_reasons"))
-    return as_text(forkpoint_metadata(body).get("finish_reason") or (reasons[0] if len(reasons) == 1 else None))
+    attributes = _span_attributes(body)
+    reasons = as_list(parse_embedded(attributes.get("gen_ai.response.finish_reasons")))
+    reason = reasons[0] if len(reasons) == 1 else attributes.get("ai.response.finishReason")
+    return as_text(forkpoint_metadata(body).get("finish_reason") or reason)
 
 
 def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONObject) -> RecordedStep:
@@ -176,10 +186,11 @@ def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONOb
 def _request(observation: JSONObject) -> JSONObject | None:
     """Return the request with the sampling parameters and tools that Langfuse stores beside it."""
     body = as_object(observation.get("input"))
+    messages, tools = _split_tools(observation.get("input"))
     request = (
         normalize_request(body)
-        if "messages" in body or "contents" in body
-        else model_input(normalize_messages(observation.get("input")), [], {})
+        if not body.keys().isdisjoint({"messages", "contents", "prompt"}) and "role" not in body
+        else model_input(normalize_messages(messages), tools, {})
     )
     parameters = normalize_parameters(as_object(observation.get("modelParameters")))
     if parameters:
@@ -189,8 +200,31 @@ def _request(observation: JSONObject) -> JSONObject | None:
     return request if as_list(request["messages"]) else None
 
 
+def _answer(value: JSONValue) -> JSONValue:
+    """Return an answer; one of the Vercel AI SDK that only calls tools is a list of calls without a message."""
+    calls = as_list(parse_embedded(value))
+    is_calls = bool(calls) and all({"toolCallId", "toolName"} <= as_object(call).keys() for call in calls)
+    return {"role": "assistant", "tool_calls": calls} if is_calls else value
+
+
+def _split_tools(value: JSONValue) -> tuple[JSONValue, list[JSONValue]]:
+    """Return messages without the tools that Langfuse's handler for LangChain puts between them, and these tools."""
+    items = as_list(parse_embedded(value))
+    tools = [item for item in items if "parameters" in as_object(_content(item).get("function"))]
+    if not tools:
+        return value, []
+    return [item for item in items if item not in tools], normalize_tools([_content(item) for item in tools])
+
+
+def _content(message: JSONValue) -> JSONObject:
+    return as_object(as_object(message).get("content"))
+
+
 def _tools(observation: JSONObject) -> list[JSONValue]:
     """Return the tools in a span's attributes, else those that Langfuse found in the request, which have JSON texts."""
     definitions = as_object(parse_embedded(observation.get("toolDefinitions")))
     found: list[JSONValue] = [{"name": name, **as_object(parse_embedded(tool))} for name, tool in definitions.items()]
-    return normalize_tools(first_member(_span_attributes(observation), *_TOOLS)) or normalize_tools(found)
+    attributes = _span_attributes(observation)
+    asked = as_object(parse_embedded(attributes.get("model_request_parameters")))
+    of_pydantic_ai = [*as_list(asked.get("function_tools")), *as_list(asked.get("output_tools"))]
+    return normalize_tools(first_member(attributes, *_TOOLS) or of_pydantic_ai) or normalize_tools(found)

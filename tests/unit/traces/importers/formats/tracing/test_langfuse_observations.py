@@ -63,3 +63,41 @@ def test_download_that_lists_observations_twice_keeps_their_payloads() -> None:
         "tools": [{"name": "find_book", "description": "Finds", "parameters": {"type": "object"}}],
     }
     assert model.output == {"message": {"role": "assistant", "content": "Yes"}}
+
+
+def test_loop_of_vercel_ai_sdk_is_no_model_call() -> None:
+    calls = '[{"toolCallId": "c1", "toolName": "find_book", "input": "{\\"title\\": \\"Dune\\"}"}]'
+    loop = {"attributes": {"ai.operationId": "ai.generateText"}}
+    call = {"attributes": {"ai.operationId": "ai.generateText.doGenerate", "ai.response.finishReason": "tool-calls"}}
+    observations = [
+        {"id": "l", **TIMES, **MODEL, "input": '{"prompt": "Dune?"}', "output": calls, "metadata": loop},
+        {"id": "m", **TIMES, **MODEL, "parentObservationId": "l", "output": calls, "metadata": call},
+    ]
+    run = run_of(*observations)
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert model.key == "m"
+    called = [{"id": "c1", "name": "find_book", "arguments": {"title": "Dune"}}]
+    message = {"role": "assistant", "content": None, "tool_calls": called}
+    assert model.output == {"message": message, "finish_reason": "tool_calls"}
+
+
+def test_prompt_of_a_generation_is_its_request() -> None:
+    model = run_of({"id": "m", **TIMES, **MODEL, "input": {"prompt": "Dune?", "system": "Be kind."}}).steps[1]
+    messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Dune?"}]
+    assert as_object(model.input) == {"messages": messages}
+
+
+def test_tools_between_messages_are_tools() -> None:
+    function = {"name": "find_book", "description": "Finds", "parameters": {"type": "object"}}
+    tool = {"role": "tool", "content": {"type": "function", "function": function}}
+    user = {"role": "user", "content": "Dune?"}
+    model = run_of({"id": "m", **TIMES, **MODEL, "input": [user, tool]}).steps[1]
+    assert as_object(model.input) == {"messages": [user], "tools": [function]}
+
+
+def test_tools_of_pydantic_ai_are_tools() -> None:
+    tool = {"name": "find_book", "description": "Finds", "parameters_json_schema": {"type": "object"}, "strict": True}
+    attributes = {"model_request_parameters": {"function_tools": [tool], "output_tools": []}}
+    model = run_of({"id": "m", **TIMES, **MODEL, "metadata": {"attributes": attributes}}).steps[1]
+    function = {"name": "find_book", "description": "Finds", "parameters": {"type": "object"}}
+    assert as_object(model.input)["tools"] == [function]

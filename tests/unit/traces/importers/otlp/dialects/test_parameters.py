@@ -93,3 +93,13 @@ def test_kind_of_langchains_model_is_no_parameter() -> None:
     invocation = json.dumps({"_type": "openai-chat", "top_p": 1.0})
     recorded, rest = parameters({**MODEL, "input.value": json.dumps([USER]), "llm.invocation_parameters": invocation})
     assert (recorded, rest["request"]) == ({"top_p": 1.0}, {"_type": "openai-chat"})
+
+
+def test_tools_of_pydantic_ai() -> None:
+    tool = {"name": "find", "parameters_json_schema": {"type": "object"}, "kind": "function"}
+    asked = {"function_tools": [tool], "output_tools": [], "output_mode": "text"}
+    parts = [{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}]
+    attributes = {"model_request_parameters": json.dumps(asked), "gen_ai.input.messages": json.dumps(parts)}
+    step = step_of({"gen_ai.operation.name": "chat", **attributes})
+    assert isinstance(step.input, dict)
+    assert step.input["tools"] == [{"name": "find", "parameters": {"type": "object"}}]
