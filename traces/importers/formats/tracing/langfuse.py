@@ -219,6 +219,8 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     steps = [build_observation(observation, tool_names, trace.location) for observation in observations]
     body = trace.body
     own_metadata = forkpoint_metadata(body)
+    if not any(map(forkpoint_metadata, [body, *observations])):
+        steps = _count_once(steps)
     if body and not own_metadata:
         steps = [_root(trace_id, trace, steps), *(_under_root(step, trace_id) for step in steps)]
     tags = [as_text(tag) for tag in as_list(body.get("tags"))]
@@ -243,6 +245,28 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
         match_calls(_sort_steps(steps, observations)),
         location=f"trace {trace_id}",
     )
+
+
+def _count_once(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+    """Make the tokens and costs of steps around model calls an attribute: they are sums over these calls."""
+    parents = {step.key: step.parent for step in steps}
+    outer: set[str] = set()
+    for step in steps:
+        key = step.parent if step.type is StepType.MODEL and step.tokens_in is not None else None
+        while key is not None and key not in outer:
+            outer.add(key)
+            key = parents.get(key)
+    return [_without_usage(step) if step.key in outer else step for step in steps]
+
+
+def _without_usage(step: RecordedStep) -> RecordedStep:
+    counts = {"tokens_in": step.tokens_in, "tokens_out": step.tokens_out, "tokens_cached": step.tokens_cached}
+    usage: JSONObject = {name: count for name, count in counts.items() if count is not None}
+    if step.cost_usd is not None:
+        usage["cost_usd"] = str(step.cost_usd)
+    sums: JSONObject = {"sum_of_calls": usage} if usage else {}
+    none = dict.fromkeys(counts)
+    return replace(step, **none, cost_usd=None, attributes={**step.attributes, **sums})
 
 
 def _sort_steps(steps: Sequence[RecordedStep], observations: Sequence[JSONObject]) -> Sequence[RecordedStep]:

@@ -7,7 +7,12 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, i
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import normalize_call_id, normalize_messages, normalize_tools, result_text
+from traces.importers.common.messages import (
+    normalize_call_id,
+    normalize_messages,
+    normalize_tools,
+    result_text,
+)
 from traces.importers.common.model_calls import (
     model_input,
     normalize_answer,
@@ -37,6 +42,7 @@ _STATUSES: Final = {str(member): member for member in StepStatus}
 # Attributes of OpenTelemetry's spans for which Langfuse has no fields.
 _TOOL_NAMES: Final = ("gen_ai.tool.name", "tool.name", "ai.toolCall.name")
 _CALL_IDS: Final = ("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id")
+_REQUESTS: Final = frozenset({"messages", "contents", "prompt"})
 _LOOPS: Final = frozenset({"ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject"})
 _TOOLS: Final = ("gen_ai.tool.definitions", "ai.prompt.tools")
 _MAPPED_FIELDS: Final = frozenset(
@@ -186,18 +192,27 @@ def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONOb
 def _request(observation: JSONObject) -> JSONObject | None:
     """Return the request with the sampling parameters and tools that Langfuse stores beside it."""
     body = as_object(observation.get("input"))
-    messages, tools = _split_tools(observation.get("input"))
-    request = (
-        normalize_request(body)
-        if not body.keys().isdisjoint({"messages", "contents", "prompt"}) and "role" not in body
-        else model_input(normalize_messages(messages), tools, {})
-    )
+    value, tools = _split_tools(observation.get("input"))
+    messages = normalize_messages(value)
+    if "role" not in body and (_REQUESTS & body.keys() or isinstance(body.get("input"), str | list)):
+        request = normalize_request(body)
+    elif body and all(message.get("content") is None and "tool_calls" not in message for message in messages):
+        request = normalize_request({"prompt": _arguments_text(body)})
+    else:
+        request = model_input(messages, tools, {})
     parameters = normalize_parameters(as_object(observation.get("modelParameters")))
     if parameters:
         request["parameters"] = {**as_object(request.get("parameters")), **parameters}
     if not request.get("tools") and (tools := _tools(observation)):
         request["tools"] = tools
     return request if as_list(request["messages"]) else None
+
+
+def _arguments_text(body: JSONObject) -> str:
+    """Return what a function that calls a model got: its only argument, or all of them as JSON."""
+    arguments = as_list(body.get("args"))
+    is_text = len(arguments) == 1 and not body.get("kwargs") and isinstance(arguments[0], str)
+    return as_text(arguments[0]) if is_text else result_text(body)
 
 
 def _answer(value: JSONValue) -> JSONValue:

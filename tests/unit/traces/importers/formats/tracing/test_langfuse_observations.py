@@ -101,3 +101,24 @@ def test_tools_of_pydantic_ai_are_tools() -> None:
     model = run_of({"id": "m", **TIMES, **MODEL, "metadata": {"attributes": attributes}}).steps[1]
     function = {"name": "find_book", "description": "Finds", "parameters": {"type": "object"}}
     assert as_object(model.input)["tools"] == [function]
+
+
+def test_usage_of_an_agent_around_model_calls_is_not_counted_twice() -> None:
+    usage = {"usageDetails": {"input": 30, "output": 4}, "costDetails": {"total": 0.5}}
+    agent = {"id": "a", **TIMES, "type": "AGENT", "name": "invoke_agent", **usage}
+    run = run_of(agent, {"id": "m", "parentObservationId": "a", **TIMES, **MODEL, **usage})
+    assert [(step.key, step.tokens_in, step.tokens_out) for step in run.steps[1:]] == [("a", None, None), ("m", 30, 4)]
+    sums = run.steps[1].attributes["sum_of_calls"]
+    assert sums == {"tokens_in": 30, "tokens_out": 4, "cost_usd": "0.50000000"}
+    # Without its calls, nothing else states what it used.
+    assert run_of(agent).steps[1].tokens_in == 30
+
+
+def test_arguments_of_a_function_are_its_request() -> None:
+    for given, text in (
+        ({"content": "Dune?"}, "Dune?"),
+        ({"args": ["Dune?"]}, "Dune?"),
+        ({"question": "Dune?"}, '{"question":"Dune?"}'),
+    ):
+        model = run_of({"id": "m", **TIMES, **MODEL, "input": given}).steps[1]
+        assert as_object(model.input) == {"messages": [{"role": "user", "content": text}]}
