@@ -115,6 +115,8 @@ _SCHEMA_KEYS: Final = frozenset({"type", "anyOf", "oneOf", "allOf", "$ref"})
 _OUTPUTS: Final = (
     "langfuse.observation.output",
     "gen_ai.tool.call.result",
+    # Latitude
+    "gen_ai.tool.result.value",
     "ai.toolCall.result",
     "ai.toolCall.output",
     "tool_response",

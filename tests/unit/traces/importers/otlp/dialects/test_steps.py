@@ -218,3 +218,8 @@ def test_agent_of_pydantic_ai_begins_with_its_first_messages() -> None:
     step = step_of({**attributes, "gen_ai.system_instructions": json.dumps([part]), "final_result": "Bye"})
     assert step.input == {"messages": [{"role": role, "content": "Hi"} for role in ("system", "user")]}
     assert step.output == {"text": "Bye"}
+
+
+def test_result_of_latitude() -> None:
+    call = {"gen_ai.tool.name": "find", "gen_ai.tool.call.arguments": '{"title": "Dune"}'}
+    assert step_of({**call, "gen_ai.tool.result.value": '{"copies": 3}'}).output == {"copies": 3}
