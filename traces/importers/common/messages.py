@@ -333,7 +333,7 @@ def _split_content(
 def _result_message(block: JSONObject) -> JSONObject:
     answer = as_object(first_member(block, *_GEMINI_RESULTS)) or block
     result = _unwrap_result(first_member(answer, "content", "response", "result", "output"))
-    blocks = result if isinstance(result, list) else ["" if result is None else result_text(result)]
+    blocks: list[JSONValue] = result if isinstance(result, list) else ["" if result is None else result_text(result)]
     content = _collapse_blocks(_normalize_blocks(blocks))
     call_id = normalize_call_id(first_member(answer, "tool_use_id", "tool_call_id", "call_id", "id", "toolCallId"))
     return {"role": "tool", "content": content, **({"tool_call_id": call_id} if call_id else {})}

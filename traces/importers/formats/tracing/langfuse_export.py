@@ -74,10 +74,11 @@ def read_events(value: JSONValue, location: str) -> Iterator[Record]:
     elif _is_trace(body):
         yield from _trace(body, location)
     else:
-        list_field = next((name for name in _LIST_FIELDS if has_list(body, name)), None)
-        if list_field is None:
+        list_fields = [name for name in _LIST_FIELDS if has_list(body, name)]
+        if not list_fields:
             raise BadFile("not a trace, observation or score of Langfuse", location)
-        yield from read_events(body[list_field], f"{location}/{list_field}")
+        for name in list_fields:
+            yield from read_events(body[name], f"{location}/{name}")
 
 
 def _is_export_list(value: JSONValue) -> bool:

@@ -122,3 +122,11 @@ def test_arguments_of_a_function_are_its_request() -> None:
     ):
         model = run_of({"id": "m", **TIMES, **MODEL, "input": given}).steps[1]
         assert as_object(model.input) == {"messages": [{"role": "user", "content": text}]}
+
+
+def test_traces_beside_observations_are_read_with_them() -> None:
+    trace = {"id": "t", "name": "shop", "timestamp": TIMES["startTime"], "environment": "test", "tags": []}
+    (run,) = fixtures.read(
+        "langfuse", [{"traces": [trace], "observations": [{"id": "m", "traceId": "t", **TIMES, **MODEL}]}]
+    )
+    assert [step.key for step in run.steps] == ["t", "m"]
