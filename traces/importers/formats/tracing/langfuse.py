@@ -265,8 +265,8 @@ def _without_usage(step: RecordedStep) -> RecordedStep:
     if step.cost_usd is not None:
         usage["cost_usd"] = str(step.cost_usd)
     sums: JSONObject = {"sum_of_calls": usage} if usage else {}
-    none = dict.fromkeys(counts)
-    return replace(step, **none, cost_usd=None, attributes={**step.attributes, **sums})
+    attributes = {**step.attributes, **sums}
+    return replace(step, tokens_in=None, tokens_out=None, tokens_cached=None, cost_usd=None, attributes=attributes)
 
 
 def _sort_steps(steps: Sequence[RecordedStep], observations: Sequence[JSONObject]) -> Sequence[RecordedStep]:

@@ -192,8 +192,8 @@ def _restore_exported(step: RecordedStep, body: JSONObject, own_metadata: JSONOb
 def _request(observation: JSONObject) -> JSONObject | None:
     """Return the request with the sampling parameters and tools that Langfuse stores beside it."""
     body = as_object(observation.get("input"))
-    value, tools = _split_tools(observation.get("input"))
-    messages = normalize_messages(value)
+    conversation, tools = _split_tools(observation.get("input"))
+    messages = normalize_messages(conversation)
     if "role" not in body and (_REQUESTS & body.keys() or isinstance(body.get("input"), str | list)):
         request = normalize_request(body)
     elif body and all(message.get("content") is None and "tool_calls" not in message for message in messages):
@@ -215,20 +215,21 @@ def _arguments_text(body: JSONObject) -> str:
     return as_text(arguments[0]) if is_text else result_text(body)
 
 
-def _answer(value: JSONValue) -> JSONValue:
+def _answer(output: JSONValue) -> JSONValue:
     """Return an answer; one of the Vercel AI SDK that only calls tools is a list of calls without a message."""
-    calls = as_list(parse_embedded(value))
+    calls = as_list(parse_embedded(output))
     is_calls = bool(calls) and all({"toolCallId", "toolName"} <= as_object(call).keys() for call in calls)
-    return {"role": "assistant", "tool_calls": calls} if is_calls else value
+    return {"role": "assistant", "tool_calls": calls} if is_calls else output
 
 
-def _split_tools(value: JSONValue) -> tuple[JSONValue, list[JSONValue]]:
+def _split_tools(conversation: JSONValue) -> tuple[JSONValue, list[JSONValue]]:
     """Return messages without the tools that Langfuse's handler for LangChain puts between them, and these tools."""
-    items = as_list(parse_embedded(value))
-    tools = [item for item in items if "parameters" in as_object(_content(item).get("function"))]
+    messages = as_list(parse_embedded(conversation))
+    tools = [message for message in messages if "parameters" in as_object(_content(message).get("function"))]
     if not tools:
-        return value, []
-    return [item for item in items if item not in tools], normalize_tools([_content(item) for item in tools])
+        return conversation, []
+    rest = [message for message in messages if message not in tools]
+    return rest, normalize_tools([_content(message) for message in tools])
 
 
 def _content(message: JSONValue) -> JSONObject:
@@ -238,8 +239,10 @@ def _content(message: JSONValue) -> JSONObject:
 def _tools(observation: JSONObject) -> list[JSONValue]:
     """Return the tools in a span's attributes, else those that Langfuse found in the request, which have JSON texts."""
     definitions = as_object(parse_embedded(observation.get("toolDefinitions")))
-    found: list[JSONValue] = [{"name": name, **as_object(parse_embedded(tool))} for name, tool in definitions.items()]
+    definition_tools: list[JSONValue] = [
+        {"name": name, **as_object(parse_embedded(tool))} for name, tool in definitions.items()
+    ]
     attributes = _span_attributes(observation)
-    asked = as_object(parse_embedded(attributes.get("model_request_parameters")))
-    of_pydantic_ai = [*as_list(asked.get("function_tools")), *as_list(asked.get("output_tools"))]
-    return normalize_tools(first_member(attributes, *_TOOLS) or of_pydantic_ai) or normalize_tools(found)
+    parameters = as_object(parse_embedded(attributes.get("model_request_parameters")))
+    of_pydantic_ai = [*as_list(parameters.get("function_tools")), *as_list(parameters.get("output_tools"))]
+    return normalize_tools(first_member(attributes, *_TOOLS) or of_pydantic_ai) or normalize_tools(definition_tools)

@@ -218,6 +218,6 @@ def _tools(attributes: Attributes) -> JSONValue:
             for tool in tools
         ]
     # Of pydantic-ai, which states more there than the tools.
-    asked = as_object(attributes.look_json("model_request_parameters"))
-    tools = [*as_list(asked.get("function_tools")), *as_list(asked.get("output_tools"))]
+    parameters = as_object(attributes.look_json("model_request_parameters"))
+    tools = [*as_list(parameters.get("function_tools")), *as_list(parameters.get("output_tools"))]
     return tools or attributes.take_indexed("llm.request.functions")

@@ -48,7 +48,7 @@ def test_calls_inside_the_content_are_those_of_an_answer() -> None:
     model = run_of({"id": "m", **TIMES, **MODEL, "input": request, "output": "Yes"}).steps[1]
     calls = [{"id": "call_1", "name": "find_book", "arguments": {"title": "Dune"}}]
     answer = {"role": "assistant", "content": None, "tool_calls": calls}
-    assert [*as_object(model.input)["messages"]] == [answer, result]
+    assert as_object(model.input)["messages"] == [answer, result]
 
 
 def test_download_that_lists_observations_twice_keeps_their_payloads() -> None:

@@ -97,9 +97,9 @@ def test_kind_of_langchains_model_is_no_parameter() -> None:
 
 def test_tools_of_pydantic_ai() -> None:
     tool = {"name": "find", "parameters_json_schema": {"type": "object"}, "kind": "function"}
-    asked = {"function_tools": [tool], "output_tools": [], "output_mode": "text"}
+    parameters = {"function_tools": [tool], "output_tools": [], "output_mode": "text"}
     parts = [{"role": "user", "parts": [{"type": "text", "content": "Hi"}]}]
-    attributes = {"model_request_parameters": json.dumps(asked), "gen_ai.input.messages": json.dumps(parts)}
+    attributes = {"model_request_parameters": json.dumps(parameters), "gen_ai.input.messages": json.dumps(parts)}
     step = step_of({"gen_ai.operation.name": "chat", **attributes})
     assert isinstance(step.input, dict)
     assert step.input["tools"] == [{"name": "find", "parameters": {"type": "object"}}]
