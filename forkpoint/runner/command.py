@@ -49,9 +49,10 @@ _LARGEST_MESSAGE: Final = 64 * 1024 * 1024
 _PING_S: Final = 10.0
 # As the server accepts.
 _MOST_AT_ONCE: Final = 100
-# They decide what an interpreter loads: the SDK, and with it the limits of the network.
-_LOADERS: Final = frozenset(
-    {"BASH_ENV", "LD_PRELOAD", "NODE_OPTIONS", "PYTHONHOME", "PYTHONPATH", "PYTHONSAFEPATH", "PYTHONSTARTUP"}
+# They decide which code runs: other programs, or what an interpreter loads, such as the SDK with its limits.
+_LOADER: Final = re.compile(
+    r"PATH|ENV|BASH_ENV|(LD|DYLD)_.*|PYTHON(HOME|PATH|SAFEPATH|STARTUP)|NODE_(OPTIONS|PATH)|PERL5(LIB|OPT|DB)|PERLLIB"
+    r"|RUBY(LIB|OPT)|CLASSPATH|(JAVA_TOOL|JDK_JAVA|_JAVA)_OPTIONS|DOTNET_STARTUP_HOOKS|PHPRC|PHP_INI_SCAN_DIR|LUA_INIT"
 )
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
@@ -306,9 +307,11 @@ def _variable(text: str) -> str:
     """Return the name of a variable that a server may set; raise `ArgumentTypeError`."""
     if not _VARIABLE.fullmatch(text):
         raise argparse.ArgumentTypeError(f"“{text}” is not the name of a variable")
-    # They limit the agent, load the SDK into it, and say where its calls go.
-    if text.startswith("FORKPOINT_") or text in {*clients.ADDRESSES, *_LOADERS}:
+    # They limit the agent, and say where its calls go.
+    if text.startswith("FORKPOINT_") or text in clients.ADDRESSES:
         raise argparse.ArgumentTypeError(f"{text} is set by the runner itself")
+    if _LOADER.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text} decides which code runs, so no server may set it")
     return text
 
 

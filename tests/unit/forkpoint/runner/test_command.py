@@ -44,11 +44,20 @@ def test_runner_that_is_stopped_while_it_connects_ends(monkeypatch: pytest.Monke
     assert Runner(options, Agent(["true"], {"FORKPOINT_URL": "http://127.0.0.1:1"})).serve() == 0
 
 
-@pytest.mark.parametrize("name", ["FORKPOINT_HOSTS", "OPENAI_BASE_URL", "PYTHONPATH", "LD_PRELOAD", "NODE_OPTIONS"])
+@pytest.mark.parametrize("name", ["FORKPOINT_HOSTS", "OPENAI_BASE_URL"])
 def test_variables_that_limit_the_agent_cannot_be_allowed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         option_parser().parse_args(["--app", "desk", "--env-allow", name])
     assert f"{name} is set by the runner itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name", ["PATH", "LD_PRELOAD", "LD_AUDIT", "PYTHONPATH", "NODE_OPTIONS", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS"]
+)
+def test_variables_that_load_code_cannot_be_allowed(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        option_parser().parse_args(["--app", "desk", "--env-allow", name])
+    assert f"{name} decides which code runs" in capsys.readouterr().err
 
 
 def test_runner_keeps_the_key_of_another_address() -> None:
