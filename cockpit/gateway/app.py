@@ -45,8 +45,6 @@ from traces.redaction_policies.key import redaction_key
 
 # From then on a call is shown while it lasts.
 _LONG_CALL_S: Final = 1.0
-# What an answer depends on besides its request.
-_VERSION_HEADERS: Final = frozenset({b"anthropic-beta", b"anthropic-version", b"openai-beta"})
 
 
 class Gateway:
@@ -325,11 +323,7 @@ class _Request:
             parent=headers.get(STEP_HEADER.encode(), b"").decode("latin-1") or None,
             lane=headers.get(LANE_HEADER.encode(), b"").decode("latin-1"),
             encoding=headers.get(b"content-encoding", b"").decode("latin-1").lower(),
-            headers=tuple(
-                (name.decode(), value.decode("latin-1"))
-                for name, value in sorted(headers.items())
-                if name in _VERSION_HEADERS
-            ),
+            headers=tuple(upstreams.version_headers(self.scope["headers"])),
         )
 
 

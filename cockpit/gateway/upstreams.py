@@ -43,6 +43,8 @@ _NEUTRAL_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "anthropic-beta", "anthropic-version", "content-type", "openai-beta", "user-agent"}
 )
 # Also without what is set anew, and what is meant for the gateway.
+# What an answer depends on besides its request.
+_VERSION_HEADERS: Final = frozenset({"anthropic-beta", "anthropic-version", "openai-beta"})
 _DROPPED_HEADERS: Final = _CONNECTION_HEADERS | {"accept-encoding", LANE_HEADER, STEP_HEADER}
 # The length stays: a client that knows it does not wait for the end of the response.
 _ANSWER_HEADERS: Final = (_CONNECTION_HEADERS - {"content-length"}) | {
@@ -87,6 +89,15 @@ def request_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> Headers
     texts = ((name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in headers)
     pairs = [(name, value) for name, value in texts if name not in _DROPPED_HEADERS]
     return [*((name, value.replace(PLACEHOLDER_KEY, key)) for name, value in pairs), ("accept-encoding", "identity")]
+
+
+def version_headers(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Return the headers that are a part of a call, sorted, with the lines of each joined."""
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        if (text := name.decode("latin-1").lower()) in _VERSION_HEADERS:
+            values.setdefault(text, []).append(value.decode("latin-1"))
+    return [(name, ",".join(values[name])) for name in sorted(values)]
 
 
 def headers_for_other(headers: Iterable[tuple[bytes, bytes]], protocol: str, key: str) -> Headers:
