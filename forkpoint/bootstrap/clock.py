@@ -4,6 +4,7 @@ import importlib
 import os
 import random
 import threading
+import uuid
 from datetime import datetime
 from typing import Final
 
@@ -20,6 +21,7 @@ def freeze(text: str) -> None:
     except ImportError:
         reason = "--freeze needs time-machine in the environment of the agent: pip install 'forkpoint[freeze]'"
         end_process(reason, _BAD_INPUT)
+    _draw_uuid1()
     # It goes on from there, because a program may wait for a time.
     time_machine.travel(datetime.fromisoformat(start), tick=True).start()
     seed_draws(seed)
@@ -27,7 +29,15 @@ def freeze(text: str) -> None:
 
 def seed_draws(seed: str) -> None:
     """Draw random numbers and ids from a seed, also while a program is recorded: a rerun with it draws the same."""
+    _draw_uuid1()
     _Entropy(seed).install()
+
+
+def _draw_uuid1() -> None:
+    """Let `uuid1` draw as it does at a set clock, so that it shifts the draws of a recording and of a rerun alike."""
+    # Looked up first, because without the system's function an unknown address of the machine is drawn, too.
+    uuid.getnode()
+    uuid._generate_time_safe = None  # type: ignore[attr-defined]  # not in the types
 
 
 class _Entropy:

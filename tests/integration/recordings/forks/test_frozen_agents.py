@@ -10,7 +10,8 @@ from tests.support.gateway_runs import rerun, run_agent, run_of
 ROOT = Path(__file__).parents[4]
 RANDOM_AGENT = f"""{REQUESTS}
 import forkpoint, random, secrets, uuid
-values = [random.random(), uuid.uuid4(), forkpoint.random(), secrets.randbelow(10**9), random.choice("abc")]
+values = [random.random(), uuid.uuid4(), forkpoint.random(), secrets.randbelow(10**9)]
+values += [uuid.uuid1().node, random.getrandbits(64)]
 text = " ".join(map(str, values))
 messages = [{{"role": "user", "content": text}}]
 print(ask_openai("chat/completions", {{"model": "m1", "messages": messages}})["choices"][0]["message"]["content"])
