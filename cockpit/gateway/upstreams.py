@@ -42,9 +42,9 @@ _CONNECTION_HEADERS: Final = frozenset(
 _NEUTRAL_HEADERS: Final = frozenset(
     {"accept", "accept-encoding", "anthropic-beta", "anthropic-version", "content-type", "openai-beta", "user-agent"}
 )
-# Also without what is set anew, and what is meant for the gateway.
 # What an answer depends on besides its request.
 _VERSION_HEADERS: Final = frozenset({"anthropic-beta", "anthropic-version", "openai-beta"})
+# Also without what is set anew, and what is meant for the gateway.
 _DROPPED_HEADERS: Final = _CONNECTION_HEADERS | {"accept-encoding", LANE_HEADER, STEP_HEADER}
 # The length stays: a client that knows it does not wait for the end of the response.
 _ANSWER_HEADERS: Final = (_CONNECTION_HEADERS - {"content-length"}) | {

@@ -64,9 +64,9 @@ def words_of_text(text: str) -> set[str]:
 def _words_of_chains(chains: set[str]) -> set[str]:
     words = set(filter(str.isalnum, chains))
     for chain in chains - words:
-        first, *others = _JOINTS.split(chain)
+        first, *rest = _JOINTS.split(chain)
         words.add(first)
-        for second in others:
+        for second in rest:
             words.add(second)
             if _is_reference(first, second):
                 words.add(first + _HYPHEN + second)
