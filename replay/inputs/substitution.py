@@ -6,8 +6,10 @@ the result is None.
 """
 
 import re
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import islice
+from typing import Final, NamedTuple
 
 from replay.inputs.changes import Change
 from replay.inputs.texts import texts_in
@@ -45,26 +47,62 @@ def substitute(text: str, change: Change) -> str | None:
     index = ValueIndex()
     index.add(change.node.no, _values(change.node.type, change.original))
     spans = index.find(text)
-    pieces: list[str] = []
+    old_runs, current_runs = _runs_in(change.original), _runs_in(change.current)
+    pieces: list[_Piece] = []
     at = 0
     for span in spans:
-        new = _replacement(text[span.start : span.end], span, change)
+        old = text[span.start : span.end]
+        new = old if _is_kept(text, span, old_runs & current_runs) else _replacement(old, span, change)
         if new is None:
             return None
-        pieces += [text[at : span.start], new]
+        pieces += [_Piece(text[at : span.start]), _Piece(old, new, span.sources[0].kind)]
         at = span.end
-    result = "".join([*pieces, text[at:]])
-    quoted_runs = _quoted_runs(text, result, change.original)
-    if quoted_runs is None or not (spans or quoted_runs):
+    pieces.append(_Piece(text[at:]))
+    quoted_runs = [_quoted_runs(part, old_runs) for part in _between_values(pieces)]
+    if None in quoted_runs or not (spans or any(quoted_runs)):
         return None
-    return result if quoted_runs <= _runs_in(change.current) else None
+    is_held = set[tuple[str, ...]]().union(*filter(None, quoted_runs)) <= current_runs
+    return "".join(piece.result for piece in pieces) if is_held else None
 
 
-def _quoted_runs(text: str, result: str, original: JSONValue) -> set[tuple[str, ...]] | None:
+def _is_kept(text: str, span: Span, kept_runs: AbstractSet[tuple[str, ...]]) -> bool:
+    """True if a token stands in a phrase that both outputs contain, as a date that several documents have."""
+    if span.sources[0].kind is not ValueKind.TOKEN or not kept_runs:
+        return False
+    first = len(words_of(text[: span.start]))
+    end = first + len(words_of(text[span.start : span.end]))
+    return any(run in kept_runs for run in islice(_runs(text), max(0, end - SHINGLE), first + 1))
+
+
+class _Piece(NamedTuple):
+    """A part of a text, and what replaces it. `kind`: that of the value that it is."""
+
+    text: str
+    new: str | None = None
+    kind: ValueKind | None = None
+
+    @property
+    def result(self) -> str:
+        return self.text if self.new is None else self.new
+
+
+def _between_values(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
+    """Yield the parts of a text before, between and after whole values: these are replaced with all of their words."""
+    part: list[_Piece] = []
+    for piece in pieces:
+        if piece.kind in (None, ValueKind.TOKEN):
+            part.append(piece)
+        else:
+            yield part
+            part = []
+    yield part
+
+
+def _quoted_runs(pieces: Sequence[_Piece], old_runs: AbstractSet[tuple[str, ...]]) -> set[tuple[str, ...]] | None:
     """What becomes of the phrases that a text shares with an output; None if that is unknown."""
-    runs, old_runs = list(_runs(text)), _runs_in(original)
+    runs = list(_runs("".join(piece.text for piece in pieces)))
     quotations = [index for index, run in enumerate(runs) if run in old_runs]
-    new_runs = list(_runs(result))
+    new_runs = list(_runs("".join(piece.result for piece in pieces)))
     if quotations and len(new_runs) != len(runs):
         return None
     return {new_runs[index] for index in quotations}

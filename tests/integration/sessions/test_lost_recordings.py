@@ -133,11 +133,11 @@ def test_only_a_copy_without_losses_repeats_its_source(monkeypatch: pytest.Monke
     """Its edges and totals are those of its source; those of other runs are computed."""
     compared_runs: list[UUID] = []
 
-    def compare(derived_run: Run, source: Run) -> bool:
+    def compare(derived_run: Run, source: Run) -> int:
         compared_runs.append(derived_run.id)
-        return False
+        return 0
 
-    monkeypatch.setattr(step_copies, "is_copy", compare)
+    monkeypatch.setattr(step_copies, "unchanged_steps", compare)
     run = record(order_desk()).run_id
     exact = replay(run, fork=3)
     assert exact.status == "completed_exact"

@@ -37,3 +37,13 @@ def test_quoted_words_are_those_of_the_new_answer(text: str, after: str, expecte
         node=_answering_step(), original={"message": assistant(BEFORE)}, current={"message": assistant(after)}
     )
     assert substitute(text, change) == expected
+
+
+def test_value_in_a_sentence_that_stays_is_kept() -> None:
+    """Another sentence with the same date changed."""
+    sentence = "The parcel C-1 arrives there on 2025-01-06."
+    before, after = (f"The order B-7 arrives on {day}. {sentence}" for day in ("2025-01-06", "2025-01-08"))
+    change = Change(
+        node=_answering_step(), original={"message": assistant(before)}, current={"message": assistant(after)}
+    )
+    assert substitute(f"Note: {sentence} Thanks.", change) == f"Note: {sentence} Thanks."

@@ -133,7 +133,7 @@ describe("evidence", () => {
 
   it("keeps the question in the deciding proof", () => {
     const cheapest = { text: "Repeat.", replays: 10, live_calls: 30, cost_usd: 0.5 };
-    expect(experimentCost(cheapest)).toBe("10 replays, 30 live calls, about $0.5.");
+    expect(experimentCost(cheapest)).toBe("10 replays, 30 live calls, about $0.50.");
     expect(experimentCost({ ...cheapest, live_calls: 0 })).toBe("10 replays, 0 live calls, free.");
     const findings = { question: { kind: "score", text: "", checks: [{ kind: "status" }] } } as unknown as Findings;
     const request = toDecidingProof(findings, cheapest);
