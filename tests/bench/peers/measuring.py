@@ -115,8 +115,8 @@ def _wait_for_spans(server: TraceServer, acknowledged: int) -> tuple[int, float]
             spans, changed_at = count, now
         if spans >= acknowledged or now - changed_at > patience_s(_STALLED_S):
             return spans, changed_at
-        # Questions take at most a fifth of the time.
-        time.sleep(max(_POLL_S, 4 * (now - asked_at)))
+        # Questions take at most half of the time; after a longer pause, the answer would come late.
+        time.sleep(max(_POLL_S, now - asked_at))
 
 
 def _wait_until_idle(pid: int) -> None:
