@@ -9,6 +9,8 @@ _WAITING: Final = "run_until_complete"
 # who waits by them may go on before the task has ended.
 _GATHERING: Final = "gather.<locals>._done_callback"
 _TIMING: Final = "_release_waiter"
+# Among more open tasks, one is beside the chain: to look at all of them for each would take the square of their number.
+_MOST_TASKS: Final = 32
 
 
 def is_awaited_by_thread(task: Any) -> bool:
@@ -20,6 +22,8 @@ def is_awaited_by_thread(task: Any) -> bool:
     if _is_awaited_directly(task):
         return True
     open_tasks = sys.modules["asyncio"].all_tasks() - {task}
+    if len(open_tasks) > _MOST_TASKS:
+        return False
     while not _is_awaited_directly(task):
         parent = next((parent for parent in open_tasks if _waits_for(parent, task)), None)
         if parent is None:

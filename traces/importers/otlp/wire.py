@@ -252,7 +252,7 @@ def log(record: JSONObject, resource: JSONObject, location: str) -> WireLog | No
 
 def _body(value: JSONValue, location: str) -> JSONValue:
     try:
-        return _parse_value(value)
+        return parse_value(value)
     except BadFile as problem:
         raise BadFile(problem.problem, f"{location}/body") from problem
 
@@ -262,13 +262,13 @@ def _parse_attributes(value: JSONValue, location: str) -> JSONObject:
     for index, entry in enumerate(require_list(value, location) if value is not None else []):
         try:
             pair = require_object(entry, "")
-            attributes[as_text(pair.get("key"))] = _parse_value(pair.get("value"))
+            attributes[as_text(pair.get("key"))] = parse_value(pair.get("value"))
         except BadFile as problem:
             raise BadFile(problem.problem, f"{location}/{index}{problem.where}") from problem
     return attributes
 
 
-def _parse_value(value: JSONValue) -> JSONValue:
+def parse_value(value: JSONValue) -> JSONValue:
     """Return a plain value. Raises `BadFile` with the location below that of its attribute."""
     wrapper = as_object(value)
     for name, item in wrapper.items():
@@ -280,7 +280,7 @@ def _parse_value(value: JSONValue) -> JSONValue:
             case "doubleValue" | "double_value":
                 return _parse_double(item)
             case "arrayValue" | "array_value":
-                return [_parse_value(value) for value in as_list(as_object(item).get("values"))]
+                return [parse_value(value) for value in as_list(as_object(item).get("values"))]
             case "kvlistValue" | "kvlist_value":
                 return _parse_attributes(as_object(item).get("values"), "/value")
     return None

@@ -11,7 +11,6 @@ from traces.importers.common.judgements import judgement, termination
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
-from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source
 
 FORMAT: Final = "voice-call"
@@ -99,7 +98,7 @@ def _judgements(call: JSONObject, details: JSONObject) -> Iterator[RecordedJudge
     if (success := _VERDICTS.get(as_text(verdict).lower())) is not None:
         yield judgement("success", success)
     elif verdict is not None:
-        yield judgement("success", as_number(parse_embedded(verdict)) or verdict)
+        yield judgement("success", verdict)
     if reason := as_text(first_member({**details, **call}, *_REASONS)):
         yield termination(reason)
 

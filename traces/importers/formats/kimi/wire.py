@@ -74,11 +74,11 @@ def add_part(answer: JSONObject, part: JSONObject) -> None:
     if name in _TEXTS and last.get("type") == name and last.keys() == part.keys() == {"type", name}:
         last[name] = as_text(last[name]) + as_text(part[name])
         return
-    answer["content"] = [*content, {**part}]
+    content.append({**part})
 
 
 def add_call(answer: JSONObject, call: JSONObject) -> None:
-    answer["tool_calls"] = [*as_list(answer["tool_calls"]), call]
+    as_list(answer["tool_calls"]).append(call)
 
 
 def usage(counts: JSONObject, names: tuple[str, str, str, str]) -> JSONObject:

@@ -29,6 +29,7 @@ _PROGRAM: Final = "SYSTEM"
 _FAILURES: Final = frozenset({"ERROR", "CANCELED", "CANCELLED", "FAILED"})
 _TASK: Final = re.compile(r"<USER_REQUEST>\s*(.+?)\s*</USER_REQUEST>", re.S)
 _MODEL: Final = re.compile(r"`Model Selection` from .{1,80}? to (.{1,80}?)\.(?:\s|<|$)")
+_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,14})")
 _USAGE: Final = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
@@ -143,7 +144,7 @@ def _argument(value: JSONValue) -> JSONValue:
     words: dict[JSONValue, JSONValue] = {"true": True, "false": False, "null": None}
     if isinstance(value, str) and value in words:
         return words[value]
-    if isinstance(value, str) and value.removeprefix("-").isdecimal():
+    if isinstance(value, str) and _INTEGER.fullmatch(value):
         return int(value)
     return parse_embedded(value)
 

@@ -225,11 +225,14 @@ def _answer(output: JSONValue) -> JSONValue:
 def _split_tools(conversation: JSONValue) -> tuple[JSONValue, list[JSONValue]]:
     """Return messages without the tools that Langfuse's handler for LangChain puts between them, and these tools."""
     messages = as_list(parse_embedded(conversation))
-    tools = [message for message in messages if "parameters" in as_object(_content(message).get("function"))]
+    tools = [_content(message) for message in messages if _is_tool(message)]
     if not tools:
         return conversation, []
-    rest = [message for message in messages if message not in tools]
-    return rest, normalize_tools([_content(message) for message in tools])
+    return [message for message in messages if not _is_tool(message)], normalize_tools(tools)
+
+
+def _is_tool(message: JSONValue) -> bool:
+    return "parameters" in as_object(_content(message).get("function"))
 
 
 def _content(message: JSONValue) -> JSONObject:

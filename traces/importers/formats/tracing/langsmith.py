@@ -166,11 +166,12 @@ def _homes(records: Sequence[JSONObject]) -> dict[str, str]:
     homes = {as_text(record.get("id")): trace for record in records if (trace := as_text(record.get("trace_id")))}
     parents = {as_text(record.get("id")): as_text(record.get("parent_run_id")) for record in records}
     for key in parents:
-        chain = [key]
-        while chain[-1] not in homes and (parent := parents[chain[-1]]) in parents and parent not in chain:
-            chain.append(parent)
+        chain, last = {key}, key
+        while last not in homes and (parent := parents[last]) in parents and parent not in chain:
+            chain.add(parent)
+            last = parent
         if len(chain) > 1:
-            homes |= dict.fromkeys(chain, homes.get(chain[-1], chain[-1]))
+            homes |= dict.fromkeys(chain, homes.get(last, last))
     return homes
 
 

@@ -2,6 +2,7 @@
 
 from traces.core.json_access import as_object, as_objects, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.otlp.wire import parse_value
 
 
 def is_span(body: JSONObject, holder: JSONObject) -> bool:
@@ -44,10 +45,8 @@ def _attributes(value: JSONValue) -> JSONObject:
 
 
 def _value(value: JSONObject) -> JSONValue:
-    """Return the value of an attribute. Numbers of 64 bits are texts in Google's JSON."""
-    if as_text(value.get("intValue")).removeprefix("-").isdecimal():
-        return int(as_text(value["intValue"]))
-    return _text(value["stringValue"]) if "stringValue" in value else value.get("boolValue")
+    """Return the value of an attribute. A text is in an object that states whether it was cut."""
+    return _text(value["stringValue"]) if "stringValue" in value else parse_value(value)
 
 
 def _text(value: JSONValue) -> JSONValue:

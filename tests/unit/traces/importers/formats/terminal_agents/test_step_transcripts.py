@@ -32,6 +32,13 @@ def test_antigravity_call_without_result_takes_none_of_the_next_answer() -> None
     assert [step.output for step in fixtures.steps(run, StepType.TOOL)] == [None, "3 copies"]
 
 
+def test_antigravity_arguments_are_numbers_only_if_json_has_them() -> None:
+    texts = {"WaitMs": "500", "Code": "007", "Digits": "9" * 5_000}
+    (run,) = fixtures.read("antigravity", [planner(0, tool_calls=[{"name": "wait", "args": texts}])])
+    (call,) = fixtures.steps(run, StepType.TOOL)
+    assert call.input == {**texts, "WaitMs": 500}
+
+
 def test_windsurf_actions_belong_to_the_answer_before_them() -> None:
     run = fixtures.run("windsurf.jsonl")
     model = fixtures.steps(run, StepType.MODEL)[0]
