@@ -225,7 +225,7 @@ def _answer(output: JSONValue) -> JSONValue:
 def _split_tools(conversation: JSONValue) -> tuple[JSONValue, list[JSONValue]]:
     """Return messages without the tools that Langfuse's handler for LangChain puts between them, and these tools."""
     messages = as_list(parse_embedded(conversation))
-    tools = [_content(message) for message in messages if _is_tool(message)]
+    tools: list[JSONValue] = [_content(message) for message in messages if _is_tool(message)]
     if not tools:
         return conversation, []
     return [message for message in messages if not _is_tool(message)], normalize_tools(tools)
