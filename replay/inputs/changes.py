@@ -8,9 +8,9 @@ from replay.core.values.unread import ReadAtFirstUse
 from traces.core.json_types import JSONValue
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Change:
-    """A step whose output differs from the recording.
+    """A step whose output differs from the recording. Equal only to itself: its outputs may be long.
 
     `is_known` is false for a placeholder: the replay goes on with the calls that the recorded answer requests.
     """

@@ -8,6 +8,7 @@ the result is None.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -44,10 +45,8 @@ def substitute(text: str, change: Change) -> str | None:
     """Replace a changed output's values in a text; None if a replacement is unknown."""
     if not change.is_known:
         return None
-    index = ValueIndex()
-    index.add(change.node.no, _values(change.node.type, change.original))
-    spans = index.find(text)
-    old_runs, current_runs = _runs_in(change.original), _runs_in(change.current)
+    values, old_runs, current_runs = _contents(change)
+    spans = values.find(text)
     pieces: list[_Piece] = []
     at = 0
     for span in spans:
@@ -63,6 +62,22 @@ def substitute(text: str, change: Change) -> str | None:
         return None
     is_held = set[tuple[str, ...]]().union(*filter(None, quoted_runs)) <= current_runs
     return "".join(piece.result for piece in pieces) if is_held else None
+
+
+class _Contents(NamedTuple):
+    """The values of the recorded output, and the phrases of both outputs."""
+
+    values: ValueIndex
+    old_runs: AbstractSet[tuple[str, ...]]
+    current_runs: AbstractSet[tuple[str, ...]]
+
+
+# Many texts may quote one output.
+@lru_cache(maxsize=32)
+def _contents(change: Change) -> _Contents:
+    index = ValueIndex()
+    index.add(change.node.no, _values(change.node.type, change.original))
+    return _Contents(index, _runs_in(change.original), _runs_in(change.current))
 
 
 def _is_kept(text: str, span: Span, kept_runs: AbstractSet[tuple[str, ...]]) -> bool:

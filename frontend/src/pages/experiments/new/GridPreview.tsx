@@ -49,7 +49,7 @@ export function GridPreview({ draft, plan }: Props): ReactElement {
           <tbody>
             {(rows?.values ?? [""]).map((row) => (
               <tr key={row}>
-                {row ? <th scope="row">{row}</th> : <th />}
+                {row ? <th scope="row">{row}</th> : <td />}
                 {(columns?.values ?? [""]).map((column) => {
                   const calls = callsOf(row, column);
                   return (
