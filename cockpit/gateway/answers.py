@@ -3,6 +3,7 @@
 The tools that an answer asks the agent to run are found in a whole answer, and in the events of a stream on its way.
 """
 
+import json
 import re
 import zlib
 from collections.abc import Callable, Iterator
@@ -57,13 +58,37 @@ def decode(body: bytes, encoding: str, *, limit: int) -> bytes:
     return content
 
 
+def parse_json(text: bytes) -> JSONValue:
+    """Parse a text of a client or a server; raise `ValueError`.
+
+    A program that cuts its texts by UTF-16 units, as JavaScript does, may leave half of a character. It is replaced:
+    what is stored is UTF-8.
+    """
+    try:
+        value: JSONValue = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        value = _with_whole_characters(text, error)
+    return value
+
+
+def _with_whole_characters(text: bytes, error: orjson.JSONDecodeError) -> JSONValue:
+    """Parse a text that is not strict; raise the given error if it has another fault."""
+    if b"\\u" not in text:
+        raise error
+    try:
+        strict_text = json.dumps(json.loads(text), ensure_ascii=False).encode(errors="replace")
+        value: JSONValue = orjson.loads(strict_text)
+    except (ValueError, RecursionError):
+        raise error from None
+    return value
+
+
 def read_json(body: bytes) -> JSONValue:
     """Parse a body; raise `UnreadableBody`."""
     try:
-        value: JSONValue = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        return parse_json(body)
+    except ValueError as error:
         raise UnreadableBody(f"it is not JSON: {error}") from error
-    return value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,8 +109,8 @@ def read_stream(api: str, body: bytes) -> StreamContent:
             has_ended = True
             continue
         try:
-            events.append(as_object(orjson.loads(data)))
-        except orjson.JSONDecodeError:
+            events.append(as_object(parse_json(data)))
+        except ValueError:
             # The event in which the stream was cut off.
             break
     content_events = [event for event in events if not _is_error(event)]
@@ -159,8 +184,8 @@ def event_tool_names(api: str, events: bytes) -> Iterator[str]:
         lines = _LINE_END.split(event)
         data = b"\n".join(line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:"))
         try:
-            yield from tool_names(api, _as_answer(api, as_object(orjson.loads(data))))
-        except orjson.JSONDecodeError:
+            yield from tool_names(api, _as_answer(api, as_object(parse_json(data))))
+        except ValueError:
             # The end of a chat, a comment, or nothing that a client could read.
             continue
 

@@ -6,7 +6,7 @@ from typing import Final
 import orjson
 
 from cockpit.gateway import upstreams
-from cockpit.gateway.answers import error_text
+from cockpit.gateway.answers import error_text, parse_json
 from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.answer import Answer, discard
@@ -95,7 +95,7 @@ async def _refuse(answer: Answer, call: Call, status: int, reason: str, headers:
 
 def _error(provider: str, body: bytes) -> str:
     try:
-        text = error_text(orjson.loads(body))
-    except orjson.JSONDecodeError:
+        text = error_text(parse_json(body))
+    except ValueError:
         text = body[:1000].decode(errors="replace")
     return f"provider “{provider}” answered: {text}"

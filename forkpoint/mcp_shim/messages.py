@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Final
 
-from forkpoint.mcp_shim.records import MOST_MESSAGES, Message, to_record
+from forkpoint.mcp_shim.records import MOST_MESSAGES, Message, is_id, to_record
 
 HANDSHAKE: Final = "initialize"
 READY: Final = "notifications/initialized"
@@ -18,6 +18,8 @@ class OpenRequest:
     """A request that the server has not answered."""
 
     message: Message
+    # What the server gets.
+    line: bytes
     # As the client sent it, and the id of its step; None if it is not recorded here.
     call: tuple[Message, str] | None = None
     at: float = field(default_factory=monotonic)
@@ -33,13 +35,14 @@ class OpenRequest:
         return item
 
 
-def parse(line: bytes) -> Message | None:
-    """Return a message; None for a line that is none, which no server should write."""
+def parse(line: bytes) -> list[Message]:
+    """Return the messages in a line: more than one of a batch, none in what is no message."""
     try:
-        message = json.loads(line)
-    except ValueError:
-        return None
-    return message if isinstance(message, dict) else None
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return []
+    messages = value if isinstance(value, list) else [value]
+    return [item for item in messages if isinstance(item, dict) and (item.get("id") is None or is_id(item["id"]))]
 
 
 def error_response(request: Message, reason: str) -> Message:
@@ -47,4 +50,4 @@ def error_response(request: Message, reason: str) -> Message:
 
 
 def line_of(message: Message) -> bytes:
-    return json.dumps(message, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(message).encode() + b"\n"

@@ -28,6 +28,16 @@ def is_request(message: Message | None) -> TypeGuard[Message]:
     return message is not None and "method" in message and message.get("id") is not None
 
 
+def is_id(value: object) -> TypeGuard[str | float]:
+    """Return whether a value can be the id of a message."""
+    return isinstance(value, str | int | float)
+
+
+def cancelled_id(message: Message) -> Any:
+    """Return the id of the request that a notification cancels; None if it is about something else."""
+    return _object(message.get(PARAMETERS)).get("requestId") if message.get("method") == CANCELLATION else None
+
+
 def to_record(message: Message) -> Message | None:
     """Return what a server says as it is recorded: without what belongs to one request only; None for the rest."""
     method = str(message.get("method", ""))

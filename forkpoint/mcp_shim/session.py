@@ -31,13 +31,14 @@ class Session:
     def decide(self, request: Message, call: str, client_answers: Sequence[Message] = ()) -> Message:
         """Return the `response` to a request, the `request` for the server, or that an operator is asked (`asks`).
 
+        The `request` is None where it is the given one.
         A recorded response `goes_on` after its `messages`: it comes with the last of the client's answers to them.
         """
         try:
             return self._ask(request, call, client_answers=client_answers)
         except (OSError, ValueError) as error:
             self._fail(error)
-        return {"request": request}
+        return {"request": None}
 
     def await_operator(self, request: Message, call: str, goes_on: Callable[[], bool]) -> Message:
         """Ask again until an operator has answered, while `goes_on` says so; the session may be away for a moment."""
@@ -87,7 +88,9 @@ class Session:
 
     def _post(self, path: str, body: Any) -> Message | None:
         headers = {"Content-Type": "application/json"}
-        request = Request(self._address + path, data=json.dumps(body).encode(), headers=headers, method="POST")
+        # "replace", because half of a character, as in a text cut by UTF-16 units, has no UTF-8 encoding.
+        data = json.dumps(body, ensure_ascii=False).encode(errors="replace")
+        request = Request(self._address + path, data=data, headers=headers, method="POST")
         with open_request(request, timeout_s=_TIMEOUT_S) as response:
             content = response.read()
         return json.loads(content) if content else None

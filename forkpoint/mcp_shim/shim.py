@@ -13,11 +13,12 @@ from uuid import uuid4
 
 from forkpoint.mcp_shim.messages import HANDSHAKE, READY, OpenRequest, error_response, line_of, parse
 from forkpoint.mcp_shim.records import (
-    CANCELLATION,
     PROGRESS,
     Message,
+    cancelled_id,
     has_sdk_mark,
     is_about,
+    is_id,
     is_question,
     is_request,
     progress_token,
@@ -63,19 +64,24 @@ class Shim:
         """Pass messages on until the client closes its end, and return the server's exit code."""
         with ThreadPoolExecutor(_MOST_CALLS) as calls:
             for line in sys.stdin.buffer:
-                message = parse(line)
-                if is_request(message):
-                    calls.submit(self._serve_request, message)
-                elif message and not self._takes(message) and message.get("method") != READY:
-                    self._tell(message)
+                messages = parse(line)
+                if not messages:
+                    self._tell(line)
+                for message in messages:
+                    message_line = line if len(messages) == 1 else line_of(message)
+                    if is_request(message):
+                        calls.submit(self._serve_request, message, message_line)
+                    elif not self._takes(message) and message.get("method") != READY:
+                        self._tell(message_line)
             self._is_over.set()
         return self._end()
 
-    def _serve_request(self, request: Message) -> None:
+    def _serve_request(self, request: Message, line: bytes) -> None:
         if request["method"] == HANDSHAKE:
             self._parameters = request.get("params")
         if has_sdk_mark(request):
-            self._ask_server(OpenRequest(without_sdk_mark(request)))
+            message = without_sdk_mark(request)
+            self._ask_server(OpenRequest(message, line_of(message)))
             return
         call = uuid4().hex
         decision: Message | None = self._session.decide(request, call)
@@ -86,7 +92,9 @@ class Shim:
         if decision and "response" in decision:
             self._write(decision["response"])
         elif decision:
-            self._ask_server(OpenRequest(decision["request"], call=(request, call)))
+            edited_request = decision["request"]
+            message_line = line if edited_request is None else line_of(edited_request)
+            self._ask_server(OpenRequest(edited_request or request, message_line, call=(request, call)))
 
     def _play(self, decision: Message, request: Message, call: str) -> Message | None:
         """Say what the server said in the recording, and return the decision about the client's answers to it.
@@ -121,10 +129,8 @@ class Shim:
 
     def _takes(self, message: Message) -> bool:
         """Take what the client says to the shim, and return whether that is so: the rest is for the server."""
-        if message.get("method") == CANCELLATION:
-            return self._cancels(message)
         if "method" in message:
-            return False
+            return self._cancels(message)
         content, id = response_content(message), message.get("id", "")
         if (item := self._server_questions.pop(id, None)) is not None:
             item["response"] = content
@@ -158,7 +164,8 @@ class Shim:
 
     def _cancels(self, message: Message) -> bool:
         """End the wait of a request that a message cancels, and return whether it did."""
-        cancellation = self._waiting.get((message.get("params") or {}).get("requestId"))
+        id = cancelled_id(message)
+        cancellation = self._waiting.get(id) if is_id(id) else None
         if cancellation is not None:
             cancellation.set()
         return cancellation is not None
@@ -179,7 +186,7 @@ class Shim:
                     "method": HANDSHAKE,
                     "params": self._parameters,
                 }
-                self._ask(OpenRequest(message))
+                self._ask(OpenRequest(message, line_of(message)))
             self._is_ready.wait(_TIMEOUT_S)
         self._ask(request)
 
@@ -195,17 +202,17 @@ class Shim:
     def _ask(self, request: OpenRequest) -> None:
         id = request.message["id"]
         self._open[id] = request
-        is_sent = self._tell(request.message)
+        is_sent = self._tell(request.line)
         if not is_sent and self._open.pop(id, None) is not None:
             self._fail(request, "the MCP server has ended")
 
-    def _tell(self, message: Message) -> bool:
-        """Send a message to the server, and return whether it can be reached."""
+    def _tell(self, line: bytes) -> bool:
+        """Send a line to the server, and return whether it can be reached."""
         if self._server is None or self._server.stdin is None:
             return False
         with self._input_lock:
             try:
-                self._server.stdin.write(line_of(message))
+                self._server.stdin.write(line)
                 self._server.stdin.flush()
             except OSError:
                 return False
@@ -214,21 +221,25 @@ class Shim:
     def _read_server(self, server: subprocess.Popen[bytes]) -> None:
         """Pass on what the server says until it ends."""
         for line in server.stdout or ():
-            message = parse(line)
-            if message is None:
-                continue
-            request = None if "method" in message else self._open.pop(message.get("id", ""), None)
-            if request is not None:
-                self._note_answer(request, message)
-            elif "method" in message:
-                self._hear(message)
-            if request is None or request.message["id"] != _HANDSHAKE_ID:
-                self._write(message)
+            # The client gets what its server wrote, to the byte and also where it is no message.
+            answers_shim = [self._is_own(message) for message in parse(line)]
+            if not any(answers_shim):
+                self._write_line(line)
         self._is_ready.set()
         while self._open:
             _, request = self._open.popitem()
             if request.message["id"] != _HANDSHAKE_ID:
                 self._fail(request, "the MCP server ended during the call")
+
+    def _is_own(self, message: Message) -> bool:
+        """Note a message of the server, and return whether it answers the shim and not the client."""
+        if "method" in message:
+            self._hear(message)
+            return False
+        request = self._open.pop(message.get("id"), None)
+        if request is not None:
+            self._note_answer(request, message)
+        return request is not None and request.message["id"] == _HANDSHAKE_ID
 
     def _fail(self, request: OpenRequest, reason: str) -> None:
         """Respond for a server that cannot."""
@@ -239,7 +250,7 @@ class Shim:
     def _note_answer(self, request: OpenRequest, response: Message) -> None:
         self._session.record(request, response)
         if request.message["method"] == HANDSHAKE:
-            self._tell({"jsonrpc": "2.0", "method": READY})
+            self._tell(line_of({"jsonrpc": "2.0", "method": READY}))
             self._is_ready.set()
 
     def _hear(self, message: Message) -> None:
@@ -251,8 +262,12 @@ class Shim:
 
     def _write(self, message: Message) -> None:
         """Send a message to the client, unless it is gone."""
+        self._write_line(line_of(message))
+
+    def _write_line(self, line: bytes) -> None:
         with self._output_lock, suppress(OSError):
-            sys.stdout.buffer.write(line_of(message))
+            # The last line of a server may not end.
+            sys.stdout.buffer.write(line if line.endswith(b"\n") else line + b"\n")
             sys.stdout.buffer.flush()
 
     def _end(self) -> int:

@@ -12,7 +12,8 @@ from typing import Final
 
 import orjson
 
-from forkpoint.mcp_shim.records import CANCELLATION, META, PARAMETERS, PROGRESS, TOKEN, is_request, progress_token
+from cockpit.gateway.answers import parse_json
+from forkpoint.mcp_shim.records import META, PARAMETERS, PROGRESS, TOKEN, is_request, progress_token
 from traces.core.json_access import as_list, as_object, as_objects, as_text, is_integer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
@@ -66,8 +67,8 @@ class Call:
 def read_message(body: bytes) -> JSONObject:
     """Parse a message; raise `BadMessage`."""
     try:
-        message = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
+        message = parse_json(body)
+    except ValueError as error:
         raise BadMessage(f"the body is not JSON: {error}") from error
     if not isinstance(message, dict):
         raise BadMessage("the body is not one message")
@@ -139,11 +140,6 @@ class MessageStream:
         self._rest = bytearray(rest)
         messages = (_parse(text) for event in events for text in _events(event))
         return [message for message in messages if message]
-
-
-def cancelled_id(message: JSONObject) -> JSONValue:
-    """Return the id of the request that a notification cancels; None if it is about something else."""
-    return as_object(message.get(PARAMETERS)).get("requestId") if message.get("method") == CANCELLATION else None
 
 
 def with_arguments(message: JSONObject, arguments: JSONValue) -> JSONObject:
@@ -223,8 +219,8 @@ def refusal(id: JSONValue, reason: str) -> JSONObject:
 def _parse(text: bytes) -> JSONObject:
     """Return a message; an empty one for a text that is none."""
     try:
-        return as_object(orjson.loads(text))
-    except orjson.JSONDecodeError:
+        return as_object(parse_json(text))
+    except ValueError:
         return {}
 
 

@@ -22,7 +22,7 @@ from cockpit.gateway.mcp.waiting import CLIENT_SESSION, Ends, Response, Waits, w
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.routes import McpRoute
 from cockpit.gateway.transport.answer import Answer
-from cockpit.gateway.transport.asgi import JSON, Message, Receive, Scope, Send, respond
+from cockpit.gateway.transport.asgi import JSON, Message, Receive, Scope, Send, read_body, respond
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.journal import Journal
 from cockpit.http.gateway_sessions import Session
@@ -67,9 +67,9 @@ class Proxy:
         elif scope["method"] != "POST":
             await respond(send, 405, _ALLOW, b"")
         elif session.is_rerun:
-            await self._serve_rerun(scope, await read_message(receive), receive, send, session, key)
+            await self._serve_rerun(scope, read_message(await read_body(receive)), receive, send, session, key)
         else:
-            await self._record(scope, await read_message(receive), send, session, key)
+            await self._record(scope, await read_body(receive), send, session, key)
 
     async def _pass_events(self, scope: Scope, receive: Receive, send: Send, session: Session, key: ClientKey) -> None:
         """Pass on what a server sends of its own accord, until it or the client ends that."""
@@ -94,8 +94,9 @@ class Proxy:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _record(self, scope: Scope, message: JSONObject, send: Send, session: Session, key: ClientKey) -> None:
+    async def _record(self, scope: Scope, body: bytes, send: Send, session: Session, key: ClientKey) -> None:
         """Pass a message to the server and its answer on. What the SDK in the agent records is not recorded here."""
+        message = read_message(body)
         if messages.is_response(message):
             if not self._conversations.note_answer(key, message):
                 self._note_stray(session, key, message)
@@ -104,7 +105,7 @@ class Proxy:
         elif messages.may_cause_questions(message):
             await self._conversations.wait_for_stream(key)
         try:
-            await self._pass_message(scope, message, send, session, key)
+            await self._pass_message(scope, body, message, send, session, key)
         except Refusal as refusal:
             if not records.is_request(message):
                 raise
@@ -117,11 +118,12 @@ class Proxy:
         self._journal.add(lambda: stray.lines(session))
 
     async def _pass_message(
-        self, scope: Scope, message: JSONObject, send: Send, session: Session, key: ClientKey
+        self, scope: Scope, body: bytes, message: JSONObject, send: Send, session: Session, key: ClientKey
     ) -> None:
-        body = orjson.dumps(records.without_sdk_mark(message))
-        if not records.is_request(message) or records.has_sdk_mark(message):
-            await self._forward(scope, body, send, key[1])
+        has_sdk_mark = records.has_sdk_mark(message)
+        if has_sdk_mark or not records.is_request(message):
+            passed_body = orjson.dumps(records.without_sdk_mark(message)) if has_sdk_mark else body
+            await self._forward(scope, passed_body, send, key[1])
             return
         request = self._conversations.begin(key, message)
         try:
@@ -180,7 +182,7 @@ class Proxy:
         """Take what a client says besides its requests."""
         if messages.is_response(message):
             await self._questions.take(session, message)
-        elif (id := messages.cancelled_id(message)) is not None:
+        elif (id := records.cancelled_id(message)) is not None:
             self._waits.cancel((*key, orjson.dumps(id)))
             await self._live_servers.tell(key, message, scope["headers"])
 

@@ -28,7 +28,7 @@ class Shim:
 
     async def serve(self, receive: Receive, send: Send, session: Session, route: McpRoute) -> None:
         """Answer a question about a request, or take the report of one."""
-        body = await read_message(receive)
+        body = read_message(await read_body(receive))
         if route.shim == "stdio":
             await respond(send, 200, JSON, orjson.dumps(await _decide(session, route.server, body)))
             return
@@ -44,12 +44,13 @@ class Shim:
 async def _decide(session: Session, server: str, question: JSONObject) -> JSONObject:
     """Return the `response` to a request, the `request` that the server is to answer, or that the operator is asked.
 
+    None as that request stands for the client's own, which the shim has to the byte.
     Before a response come its `messages`. If the client has to answer some of them, the shim comes back with its answer
     after each, and gets the response with the last one.
     """
     request = as_object(question.get("request"))
     if not session.is_rerun:
-        return {"request": request}
+        return {"request": None}
     call_id, start, is_last = as_text(question.get("call")), time.time(), question.get("is_last") is True
     client_answers = as_objects(question.get("client_answers"))
     decide = partial(steps.answer, session, server, request, call_id)
@@ -64,7 +65,7 @@ async def _decide(session: Session, server: str, question: JSONObject) -> JSONOb
     except Refusal as refusal:
         return {"response": messages.refusal(request.get(messages.MESSAGE_ID), refusal.reason)}
     if response is None:
-        return {"request": request_to_make(request, answer)}
+        return {"request": None if answer.arguments is None else request_to_make(request, answer)}
     return {"messages": items, "response": response, "goes_on": True}
 
 
@@ -97,10 +98,10 @@ async def recorded_response(
     return response
 
 
-async def read_message(receive: Receive) -> JSONObject:
-    """Return the message of a request; raise `Refusal`."""
+def read_message(body: bytes) -> JSONObject:
+    """Return the message in the body of a request; raise `Refusal`."""
     try:
-        return messages.read_message(await read_body(receive))
+        return messages.read_message(body)
     except BadMessage as problem:
         raise Refusal(status=400, reason=str(problem)) from problem
 

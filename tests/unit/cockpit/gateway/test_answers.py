@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from cockpit.gateway.answers import end_of_events, event_tool_names, tool_names
+from cockpit.gateway.answers import (
+    UnreadableBody,
+    end_of_events,
+    event_tool_names,
+    read_json,
+    read_stream,
+    tool_names,
+)
 from traces.core.json_types import JSONObject, JSONValue
 
 CHAT_CALL: JSONObject = {"index": 0, "id": "1", "function": {"name": "erase", "arguments": ""}}
@@ -44,3 +51,17 @@ def test_each_alternative_answer_counts() -> None:
 def test_rest_of_a_stream_is_no_event() -> None:
     assert end_of_events(bytearray(b"data: 1\n\ndata: 2\n\ndata"), 0) == 18
     assert end_of_events(bytearray(b"data: 1\r\n"), 0) == 0
+
+
+def test_half_a_character_does_not_cut_a_stream_off() -> None:
+    events = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in ("a\ud83d", "b")]
+    stream = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+    content = read_stream("openai.chat", stream.encode())
+    assert json.dumps(content.answer).count('"a?b"') == 1
+    assert content.has_ended
+
+
+@pytest.mark.parametrize("text", [b"", b'{"a": NaN}', b'{"a": "\\ud83d", "b": NaN}', b"[" * 5_000, b"\xff"])
+def test_other_faults_are_errors(text: bytes) -> None:
+    with pytest.raises(UnreadableBody, match="it is not JSON"):
+        read_json(text)

@@ -32,9 +32,7 @@ def test_another_model_of_gemini_is_in_the_address(model: str, name: str) -> Non
     assert (edited.operation.model, json.loads(edited.body)) == (model, {"contents": []})
 
 
-@pytest.mark.parametrize(
-    "body", [b'{"model": "m1", "temperature": NaN}', b'{"a": "\\ud83d"}', b'{"a": "b', b"[]", b"\xff"]
-)
+@pytest.mark.parametrize("body", [b'{"model": "m1", "temperature": NaN}', b'{"a": "b', b"[]", b"\xff"])
 def test_body_that_is_no_object_is_not_taken_for_an_empty_one(body: bytes) -> None:
     route = find_route("/gateway/s1/openai/v1/chat/completions", lambda _: "")
     assert route is not None
