@@ -6,9 +6,10 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from forkpoint.answers import Answer
 from forkpoint.hooks import Decision
-from forkpoint.outputs.forms import form_of, form_of_documents
+from forkpoint.outputs.errors import form_of_error
+from forkpoint.outputs.forms import Form, form_of, form_of_documents
 from forkpoint.scopes import Event, Journal, RunScope, Scope, StepScope
-from forkpoint.vocabulary import INTERCEPTION_MARK, HookEvent, StepStatus, StepType, ValueTool
+from forkpoint.vocabulary import INTERCEPTION_MARK, OUTPUT_FORM, HookEvent, StepStatus, StepType, ValueTool
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -90,6 +91,23 @@ class ModelStep(StepScope):
 
 class CallStep(StepScope):
     """A call that a rerun is asked about before it is made, if its function is decorated."""
+
+    # Of the error that passes through: the one that the call itself raised.
+    own_error: Callable[[BaseException], BaseException] = staticmethod(lambda error: error)
+    _error_form: Form | None = None
+
+    def fail(self, error: BaseException | str) -> None:
+        if isinstance(error, BaseException):
+            error = self.own_error(error)
+            self._error_form = form_of_error(error)
+        super().fail(error)
+
+    def _form(self, form_of: Callable[[Any], Form | None]) -> dict[str, Any]:
+        fields = super()._form(form_of)
+        if self._error_form is None:
+            return fields
+        output = {"output": fields[OUTPUT_FORM]} if fields else {}
+        return {OUTPUT_FORM: {**self._error_form, **output}}
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         name = self.name or getattr(function, "__name__", "")

@@ -19,6 +19,7 @@ from urllib.parse import quote
 from forkpoint.answers import Answer, Reply
 from forkpoint.encoding import encode, is_data, without_long_integers
 from forkpoint.forked_processes import end_first_process, watch_forks
+from forkpoint.outputs.errors import loses_state
 from forkpoint.outputs.restoring import restore
 
 # Exit codes, as those of `forkpoint rerun`.
@@ -75,13 +76,14 @@ class ReplaySession:
             self.refuse(reply["reason"])
         output = restore(reply["output"], reply.get("output_form"))
         report_loss = functools.partial(self._report_stand_in, question)
-        if not (output.is_faithful and is_data(arguments)):
+        if not (output.is_faithful and is_data(arguments)) or loses_state(reply.get("output_form")):
             report_loss()
         answer = Answer(
             output.value,
             reply["error"],
             reply["is_text"],
             reply.get("messages") or (),
+            reply.get("output_form"),
             functools.partial(self._check_client, question),
             report_loss,
         )

@@ -63,7 +63,7 @@ def _answer_tool(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         answer.report_loss()
 
     def result(*_: Any, **__: Any) -> Any:
-        output = answer.result()
+        output = _result(answer)
         return (output, None) if tool.response_format == "content_and_artifact" else output
 
     async def async_result(*_: Any, **__: Any) -> Any:
@@ -73,6 +73,24 @@ def _answer_tool(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
     object.__setattr__(tool, "_run", result)
     object.__setattr__(tool, "_arun", async_result)
     return run(tool, *args[1:], **kwargs)
+
+
+def _result(answer: Answer) -> Any:
+    """Return what a tool returned. One that interrupted its graph does so again, by the library's own function."""
+    try:
+        return answer.result()
+    except Exception as error:
+        if "GraphInterrupt" in {kind.__name__ for kind in type(error).__mro__} and error.args and error.args[0]:
+            _interrupt(error.args[0][0])
+        raise
+
+
+def _interrupt(interrupt: Any) -> None:
+    """Interrupt the graph. Earlier interrupts of the call have an answer by now, which is what the function returns."""
+    schema = getattr(interrupt, "response_schema", None)
+    options = {} if schema is None else {"response_schema": schema}
+    while True:
+        importlib.import_module("langgraph.types").interrupt(interrupt.value, **options)
 
 
 def _rearrange_tool(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, new: Any) -> Arguments:

@@ -1,20 +1,29 @@
 """pydantic-ai: its agents and tools. Model calls are recorded by the clients below."""
 
+import copy
 import importlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
+from forkpoint.answers import Answer
 from forkpoint.arguments import Arguments, WrongArguments, require_properties
 from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import put_argument, record_calls, step_around
 from forkpoint.recorder import recorder
 
+# What the library makes of an error of a tool: the message for the model.
+_MESSAGES: Final = frozenset({"ToolRetryError", "ToolFailedError"})
+
 
 def patch_tools(module: ModuleType) -> None:
-    wrap(module.ToolManager, "execute_tool_call", lambda call: record_calls(call, _describe_tool, rearrange=_rearrange))
+    wrap(
+        module.ToolManager,
+        "execute_tool_call",
+        lambda call: record_calls(call, _describe_tool, substitute=_answer, rearrange=_rearrange),
+    )
     if hasattr(module.ToolManager, "execute_output_tool_call"):
         wrap(module.ToolManager, "execute_output_tool_call", lambda call: record_calls(call, _describe_output))
     declare_after(module.ToolManager, "for_run_step", lambda manager, *_, **__: _asking_tools(manager))
@@ -35,8 +44,39 @@ def _has_output_function(tool: Any, name: str) -> bool:
 
 
 def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    call = _validation(args, kwargs).call
-    return recorder.tool(call.tool_name, call.args_as_dict(), call_id=call.tool_call_id)
+    validation = _validation(args, kwargs)
+    call = validation.call
+    step = recorder.tool(call.tool_name, call.args_as_dict(), call_id=call.tool_call_id)
+    # Without valid arguments the tool does not run: the library says so to the model, or asks a person.
+    step.is_pure = not validation.args_valid or getattr(validation, "deferral", None) is not None
+    step.own_error = _own_error
+    return step
+
+
+def _own_error(error: BaseException) -> BaseException:
+    """Return the error that the tool raised, of which the library made a message for the model."""
+    cause = error.__cause__
+    return error if cause is None or type(error).__name__ not in _MESSAGES else cause
+
+
+def _answer(call: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
+    """Let the library call a tool with the recorded outcome: it counts the call, and makes a message of an error.
+
+    Its hooks have had their effect on the recorded outcome.
+    """
+    manager = copy.copy(args[0])
+    manager.toolset, manager.root_capability = _RecordedTools(answer), None
+    return call(manager, *args[1:], **kwargs)
+
+
+class _RecordedTools:
+    """A set of tools in which each call has the recorded outcome."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+
+    async def call_tool(self, *_: Any) -> Any:
+        return self._answer.result()
 
 
 def _describe_output(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

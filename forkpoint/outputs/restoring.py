@@ -69,6 +69,9 @@ class _Restorer:
                 return self._dict(plain, form)
             case "ordered_dict":
                 return OrderedDict(self._dict(plain, form))
+            case "error":
+                # What the call returned before, such as the items of a generator.
+                return self.value(plain, form.get("output"))
             case "content":
                 # A document that was a text.
                 return plain["content"]

@@ -15,7 +15,7 @@ import pytest
 
 import forkpoint
 from forkpoint import Recorder
-from forkpoint.answers import Answer, RecordedError, Reply, exception
+from forkpoint.answers import Answer, Reply
 from forkpoint.capture.steps import put_argument, record_calls
 from forkpoint.encoding import freeze
 from forkpoint.session import ReplaySession
@@ -214,30 +214,17 @@ def test_recorded_error_is_raised_again() -> None:
         recorder.tool()(never)()
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "message"),
-    [
-        ("ValueError: no stock: none", ValueError, "no stock: none"),
-        ("KeyError: 'id'", KeyError, "'id'"),
-        ("TimeoutError", TimeoutError, ""),
-        ("GoneWithItsModule: x", RecordedError, "x"),
-        ("the server reported an error", RecordedError, "the server reported an error"),
-    ],
-)
-def test_class_and_text_of_a_recorded_error(text: str, kind: type[Exception], message: str) -> None:
-    error = exception(text)
-    assert isinstance(error, kind)
-    assert str(error) == message
-    assert type(error).__name__ == (text.partition(":")[0] if kind is not RecordedError else type(error).__name__)
+def test_generator_yields_until_it_raises() -> None:
+    recorder, _ = rerun(Answer(output=[1, 2], error="OutOfStock: chair"))
 
+    @recorder.tool()
+    def numbers() -> Iterator[int]:
+        yield never()
 
-class NoStock(Exception):
-    """An error of the agent's own."""
-
-
-def test_recorded_error_is_of_the_same_class_each_time() -> None:
-    for _ in range(2):
-        assert isinstance(exception("NoStock: none left"), NoStock)
+    items = numbers()
+    assert [next(items), next(items)] == [1, 2]
+    with pytest.raises(OutOfStock):
+        next(items)
 
 
 def test_failed_question_ends_the_process() -> None:
