@@ -15,8 +15,11 @@ from urllib.parse import urlsplit
 # Where each event has its address.
 _ADDRESSES: Final = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1}
 _NAMES: Final = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})
+# They ask a name server for the name of an address, or look a name up.
+_REVERSE_LOOKUPS: Final = frozenset({"socket.gethostbyaddr", "socket.getnameinfo"})
 # Decided when the program connects.
 _LOCAL: Final = frozenset({"", "localhost", "ip6-localhost"})
+_LOOPBACK: Final = ("127.", "::1")
 
 
 class Host(NamedTuple):
@@ -66,6 +69,8 @@ class NetworkGuard:
                 self._check_address(address[0], address[1])
         elif event in _NAMES:
             self._check_name(arguments[0])
+        elif event in _REVERSE_LOOKUPS:
+            self._check_reverse_lookup(arguments[0])
 
     def _check_address(self, host: str, port: Any) -> None:
         # An IPv4 address on an IPv6 socket.
@@ -86,6 +91,15 @@ class NetworkGuard:
             self._note_other(name.lower())
         if name.lower() not in _LOCAL and not is_listed and not _is_address(name):
             self._refuse(name, None)
+
+    def _check_reverse_lookup(self, host: Any) -> None:
+        name = str(host[0] if isinstance(host, tuple) else host).lower()
+        # Servers of the standard library look up the machine that they run on.
+        if name.startswith(_LOOPBACK) or name == importlib.import_module("socket").gethostname().lower():
+            return
+        if _is_address(name) and all(item.name != name for item in self._hosts):
+            self._refuse(name, None)
+        self._check_name(name)
 
     def _is_of_listed_name(self, address: str, port: Any) -> bool:
         """Return whether a listed name stands for the address now."""

@@ -106,6 +106,25 @@ def test_program_connects_only_to_listed_hosts(ports: tuple[int, int]) -> None:
     assert json.loads(run(CONNECT, places).stdout) == ["open", "gaierror", "open", "open"]
 
 
+REVERSE_LOOKUPS = """
+import socket
+names = ["192.0.2.7", "forkpoint.invalid", "127.0.0.1", socket.gethostname()]
+places = [("192.0.2.8", 80), ("127.0.0.1", 80)]
+for host in [*names, *places]:
+    try:
+        socket.getnameinfo(host, 0) if host in places else socket.gethostbyaddr(host)
+    except PermissionError:
+        print(host if host in names else host[0])
+    except OSError:
+        pass
+"""
+
+
+def test_reverse_lookups_reach_no_name_server() -> None:
+    guarded = run(REVERSE_LOOKUPS, FORKPOINT_HOSTS="127.0.0.1:9")
+    assert guarded.stdout.split() == ["192.0.2.7", "forkpoint.invalid", "192.0.2.8"]
+
+
 @pytest.mark.parametrize(
     ("text", "host"),
     [
