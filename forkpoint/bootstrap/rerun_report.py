@@ -3,12 +3,14 @@
 import json
 from typing import Any, Final
 
+from forkpoint.confinement.terminal_text import one_line
+
 _LONGEST_VALUE: Final = 300
 
 
 def real_tools_text(session: Any) -> list[str]:
     """Return the line that names the tools which the agent of an open rerun really runs; none if there are none."""
-    tools = session.get("real_tools")
+    tools = [*map(one_line, session.get("real_tools") or ())]
     return [f"Nothing intercepts these tools, so the agent really runs them: {', '.join(tools)}"] if tools else []
 
 
@@ -28,10 +30,10 @@ def report_text(report: Any) -> str:
     lines += [_tool_text(tool) for tool in report["tools"]]
     if report["divergence"]:
         difference = report["divergence"]
-        lines.append(f"  first difference, from step {difference['step']} at {difference['path']}:")
+        lines.append(f"  first difference, from step {difference['step']} at {one_line(difference['path'])}:")
         lines += [f"    {side} {_value(difference[name])}" for side, name in (("-", "old"), ("+", "new"))]
     elif report["refusal"] and not report["block"]:
-        lines.append(f"  no answer: {report['refusal']}")
+        lines.append(f"  no answer: {one_line(report['refusal'])}")
     if report["unused_steps"]:
         lines.append(f"  recorded calls that were not made: steps {', '.join(map(str, report['unused_steps']))}")
     if report["covered_steps"]:
@@ -43,7 +45,7 @@ def report_text(report: Any) -> str:
 def _budget_text(report: Any) -> list[str]:
     """Return what the live calls cost, and why the budget blocked one."""
     cost = [f"  live calls of all starts: {report['live_calls']}, {_cost_text(report)}"]
-    block = [f"  blocked: {report['block']}"]
+    block = [f"  blocked: {one_line(report['block'])}"]
     return (cost if report["live_calls"] else []) + (block if report["block"] else [])
 
 
@@ -58,7 +60,7 @@ def _cost_text(report: Any) -> str:
 def _tool_text(tool: Any) -> str:
     counts = {name: tool[name] for name in ("exact", "cached", "overridden")}
     counts |= {"not recorded, so run": tool["run"], "refused": tool["refusal"]}
-    return f"  {tool['name']}: " + ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    return f"  {one_line(tool['name'])}: " + ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 
 
 def _value(value: Any) -> str:
@@ -75,7 +77,7 @@ def _cached_text(report: Any) -> str:
 
 def _names_text(report: Any) -> list[str]:
     """Return in which values cached calls differ from the recorded ones."""
-    if names := ", ".join(f"{name['old']} → {name['new']}" for name in report["names"][:5]):
+    if names := ", ".join(one_line(f"{name['old']} → {name['new']}") for name in report["names"][:5]):
         return [f"  volatile values: {names}"]
     # Cached answers may be those of other runs.
     is_same_call = not report["is_fork"] and report["cached"] > report["from_other_runs"]

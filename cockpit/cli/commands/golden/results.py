@@ -8,6 +8,7 @@ from typing import Any, Final
 from xml.etree import ElementTree
 
 from forkpoint.bootstrap.rerun_report import report_text
+from forkpoint.confinement.terminal_text import one_line
 
 # Characters that XML cannot contain: controls, surrogates and two others.
 _FORBIDDEN: Final = dict.fromkeys({*range(32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF} - {9, 10, 13}, "�")
@@ -54,9 +55,9 @@ class Result:
         if self.problem:
             return self.problem
         if difference := report.get("divergence"):
-            return f"the agent differs from step {difference['step']} at {difference['path']}"
+            return f"the agent differs from step {difference['step']} at {one_line(difference['path'])}"
         if refusals := [tool["name"] for tool in report.get("tools", ()) if tool["refusal"]]:
-            return f"the agent calls {refusals[0]} in another way than recorded"
+            return f"the agent calls {one_line(refusals[0])} in another way than recorded"
         if steps := report.get("unused_steps"):
             return f"the agent does not make the recorded call of step {steps[0]}"
         if report.get("misses"):

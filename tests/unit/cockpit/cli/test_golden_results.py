@@ -14,7 +14,7 @@ def report(**values: Any) -> dict[str, Any]:
 
 
 SAME = Result(path=Path("runs/a.zip"), verdict=Verdict.SAME, run="b1", exit_code=0, seconds=1.5, report=report(exact=3))
-REFUSAL = {"name": "refund", "exact": 1, "cached": 0, "run": 0, "refusal": 1}
+REFUSAL = {"name": "refund", "exact": 1, "cached": 0, "overridden": 0, "run": 0, "refusal": 1}
 
 
 def test_forbidden_characters_do_not_break_junit() -> None:
@@ -43,3 +43,18 @@ def test_headline_names_the_first_difference() -> None:
     assert headline(unused_steps=[4, 6]) == "the agent does not make the recorded call of step 4"
     assert headline(misses=1) == "a call of the agent is not in the recording"
     assert headline(3) == "the agent ended with exit code 3"
+
+
+def test_names_of_a_recording_make_no_lines_of_the_report() -> None:
+    broken = {**REFUSAL, "name": "refund\n✓ runs/b.zip: same"}
+    divergence = {"step": 2, "path": "/a\nb", "old": 1, "new": 2}
+    facts = report(tools=[broken], divergence=divergence, covered_steps=[], live_calls=0, cost_usd=None, block="")
+    result = Result(path=Path("a"), verdict=Verdict.CHANGED, report=facts)
+    assert result.text.splitlines() == [
+        "Rerun r1 of run b1: 0 calls exact",
+        "  refund␊✓ runs/b.zip: same: 1 exact, 1 refused",
+        "  first difference, from step 2 at /a␊b:",
+        "    - 1",
+        "    + 2",
+    ]
+    assert result.headline == "the agent differs from step 2 at /a␊b"
