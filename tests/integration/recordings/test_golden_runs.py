@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,6 +57,7 @@ def golden(server: Server, tmp_path_factory: pytest.TempPathFactory) -> Path:
         return response.content if response.status_code == 200 else None
 
     (folder / "weather.zip").write_bytes(wait_until(bundle, 30))
+    (folder / "README.md").write_text("# Golden runs\nRecorded in May.\n")
     return folder
 
 
@@ -113,7 +115,12 @@ def test_difference_fails_until_it_is_accepted(
 
 def test_golden_run_is_replayed_without_a_server(golden: Path, models: ModelServer, tmp_path: Path) -> None:
     before = len(models.requests)
-    result = ci(golden, "raise SystemExit(3)", FORKPOINT_HOME=str(tmp_path / "home"))
+    folder = tmp_path / "golden"
+    shutil.copytree(golden, folder)
+    (folder / "unfetched.zip").write_text("version https://git-lfs.github.com/spec/v1\n")
+    result = ci(folder, "raise SystemExit(3)", FORKPOINT_HOME=str(tmp_path / "home"))
+    assert f"{folder}/unfetched.zip: error" in result.stdout
+    assert f"{folder}/README.md: passed over" in result.stderr
     assert (result.returncode, len(models.requests)) == (5, before), result.stderr
     assert "recorded calls that were not made: steps 1, 4, 6" in result.stdout
     assert "the agent ended with exit code 3" in result.stdout

@@ -21,6 +21,10 @@ from traces.bundles.archive import is_bundle
 from traces.core.vocabulary import RunStatus
 
 _STANDARD_ERROR: Final = 2
+# Files of a folder that must be recordings. Others, such as a README, may be something else.
+_RECORDINGS: Final = frozenset(
+    {".zip", ".json", ".jsonl", ".ndjson", ".gz", ".tgz", ".tar", ".db", ".sqlite", ".eval", ".pb", ".csv", ".parquet"}
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +50,9 @@ def run(golden: Sequence[Path], settings: Settings, *, url: str | None, token: s
         raise Failure(f"{golden[0]} contains no recording", exit=Exit.BAD_INPUT)
     with open_agent_store(url, token) as store:
         replays = _Replays(store, settings)
-        results = [result for path in files for result in replays.run(path)]
+        results = [result for path in files for result in replays.run(path, is_named=path in golden)]
+    if not results:
+        raise Failure(f"{golden[0]} contains no recording", exit=Exit.BAD_INPUT)
     _report(results, settings)
     return Exit.GATE if any(result.verdict.is_failure for result in results) else Exit.OK
 
@@ -59,11 +65,14 @@ class _Replays:
         self._settings = settings
         self._agent = store.agent(settings.words, settings.client)
 
-    def run(self, path: Path) -> Iterator[Result]:
-        """Import a file, and replay the runs in it."""
+    def run(self, path: Path, *, is_named: bool) -> Iterator[Result]:
+        """Import a file, and replay the runs in it; pass over a file of a folder that need not be a recording."""
         report = import_files.import_files(self._store.api, [path])
         if not report["runs"]:
             reason = report["skipped"][0]["reason"] if report["skipped"] else "it contains no run"
+            if not is_named and path.suffix.lower() not in _RECORDINGS:
+                output.note(f"{path}: passed over, {reason}")
+                return
             yield Result(path=path, verdict=Verdict.ERROR, problem=f"it was not imported: {reason}")
         for entry in report["runs"]:
             output.note(f"{path}: run {entry['id']}")
