@@ -24,7 +24,11 @@ from traces.signatures.volatile_values import kind_of, masking
 _EXAMPLES: Final = 3
 _EXAMPLE_LENGTH: Final = 120
 _LIST_LIMIT: Final = 50
-_COUNTERS: Final = frozenset({"seq", "sequence", "sequence_no", "counter", "nonce", "attempt", "tick", "iteration"})
+# Last words of names of fields that count calls, or make each of them unique.
+_COUNTERS: Final = frozenset({"seq", "sequence", "counter", "nonce", "random", "attempt", "tick", "iteration"})
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+# A field of such a name has the value of what the words before it say.
+_PLAIN_NAMES: Final = frozenset({"value", "number", "no", "n"})
 _MISSING: Final = "(absent)"
 # An id identifies an object, unless its field names the call itself. A date identifies a day.
 _OF_THE_CALL: Final = re.compile(r"request|trace|span|session|correlation|idempoten|nonce|call|client|run")
@@ -216,11 +220,26 @@ def _rule(call: RecordedCall, path: Path, before: JSONValue, after: JSONValue) -
     kinds = kind_of(before), kind_of(after)
     if kinds[0] is not None and kinds[0] == kinds[1]:
         return rule, kinds[0]
-    if isinstance(before, int) and isinstance(after, int) and path[-1].lower() in _COUNTERS:
+    if _is_number(before) and _is_number(after) and _is_counter(general):
         return rule, "counter"
     if isinstance(before, str) and isinstance(after, str) and (kind := masking(before, after)) is not None:
         return rule.model_copy(update={"within": kind}), kind
     return None, ""
+
+
+def _is_number(value: JSONValue) -> bool:
+    is_plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_plain or (isinstance(value, str) and value.isdecimal())
+
+
+def _is_counter(path: Path) -> bool:
+    """Return whether a field, or the one whose value it is, counts calls or makes each of them unique.
+
+    >>> [_is_counter(path) for path in (("requestCounter",), ("nonce", "value"), ("sequence_length",))]
+    [True, True, False]
+    """
+    words = [word.lower() for part in path for word in _WORD.findall(part)]
+    return next((word for word in reversed(words) if word not in _PLAIN_NAMES), "") in _COUNTERS
 
 
 def _add(candidate: _Candidate, pair_index: int, before: JSONValue, after: JSONValue) -> None:

@@ -104,6 +104,23 @@ def test_meaningful_differences_are_not_proposed() -> None:
     assert [difference.pointer for difference in outcome.left] == ["/q", "/n", "/l"]
 
 
+@pytest.mark.parametrize(
+    ("base", "candidate", "pointers"),
+    [
+        ({"nonce": {"value": 5}}, {"nonce": {"value": 7}}, ["/nonce/value"]),
+        ({"meta": {"requestCounter": 0.513}}, {"meta": {"requestCounter": 0.2}}, ["/meta/requestCounter"]),
+        ({"nonce": ["51", "6"]}, {"nonce": ["71", "8"]}, ["/nonce/*"]),
+        ({"sequence_length": 512}, {"sequence_length": 1024}, []),
+        ({"attempt": {"amount": 3}}, {"attempt": {"amount": 4}}, []),
+        ({"nonce": "five"}, {"nonce": "seven"}, []),
+    ],
+)
+def test_numbers_are_proposed_where_their_name_says_why(
+    base: JSONValue, candidate: JSONValue, pointers: list[str]
+) -> None:
+    assert [proposal.rule.pointer for proposal in propose([pair(base, candidate)]).proposals] == pointers
+
+
 def test_other_differences_prevent_unification() -> None:
     [proposal] = propose([pair({"q": "rain", "id": UUID}, {"q": "snow", "id": OTHER_UUID})]).proposals
     assert (proposal.pairs, proposal.unifies, proposal.recommended) == (1, 0, False)
