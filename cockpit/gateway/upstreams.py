@@ -92,12 +92,12 @@ def request_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> Headers
 
 
 def version_headers(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
-    """Return the headers that are a part of a call, sorted, with the lines of each joined."""
-    values: dict[str, list[str]] = {}
+    """Return the headers that are a part of a call, sorted. Their values are sets, on one line or on several."""
+    values: dict[str, set[str]] = {}
     for name, value in headers:
         if (text := name.decode("latin-1").lower()) in _VERSION_HEADERS:
-            values.setdefault(text, []).append(value.decode("latin-1"))
-    return [(name, ",".join(values[name])) for name in sorted(values)]
+            values.setdefault(text, set()).update(item.strip() for item in value.decode("latin-1").split(","))
+    return [(name, ",".join(sorted(values[name]))) for name in sorted(values)]
 
 
 def headers_for_other(headers: Iterable[tuple[bytes, bytes]], protocol: str, key: str) -> Headers:
