@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urlsplit
 
 from forkpoint.gateway_run import LANE_HEADER, STEP_HEADER
 from replay.live.providers.configuration import api_key, configured_providers
@@ -15,6 +16,7 @@ _BASE_URLS: Final = {
     "anthropic": "https://api.anthropic.com",
     "gemini": "https://generativelanguage.googleapis.com",
 }
+_OFFICIAL_HOSTS: Final = frozenset(urlsplit(url).hostname for url in _BASE_URLS.values())
 _VARIABLES: Final = {
     "openai": "OPENAI_BASE_URL",
     "anthropic": "ANTHROPIC_BASE_URL",
@@ -73,6 +75,13 @@ def find(provider: str) -> Upstream:
         return Upstream(base_url=setting.base_url, key=api_key(setting), models=setting.models)
     base_url = os.environ.get(_VARIABLES[provider]) or _BASE_URLS[provider]
     return Upstream(base_url=base_url.rstrip("/"), key=os.environ.get(_KEY_VARIABLES[provider], ""), models=())
+
+
+def is_official(host: str) -> bool:
+    """Return whether a host is a vendor's own, and not one that the operator names: it has no private address."""
+    providers = configured_providers().values()
+    names = {urlsplit(setting.base_url).hostname for setting in providers if setting.operator}
+    return host in _OFFICIAL_HOSTS - names
 
 
 def protocol(provider: str) -> str:

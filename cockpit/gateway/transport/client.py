@@ -7,6 +7,7 @@ from typing import Any, Final
 import structlog
 
 from cockpit.gateway.transport.answer import Answer
+from cockpit.gateway.transport.resolver import CheckedResolver
 
 log = structlog.get_logger("cockpit.gateway")
 _CONNECT_S: Final = 10.0
@@ -45,7 +46,7 @@ class Client:
         if self._session is None:
             aiohttp = _aiohttp()
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),
+                connector=aiohttp.TCPConnector(limit=0, resolver=CheckedResolver()),
                 timeout=aiohttp.ClientTimeout(total=None, connect=_CONNECT_S, sock_read=_SILENCE_S),
                 auto_decompress=False,
                 # Cookies of one agent must not reach another's calls.
