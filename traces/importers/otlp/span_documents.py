@@ -19,8 +19,17 @@ from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.source import Record
 from traces.importers.otlp.evaluations import read_annotations
-from traces.importers.otlp.stores import app_insights, cloud_trace, cloudwatch, genkit, jaeger, rows, zipkin
-from traces.importers.otlp.wire import KIND_NAMES, SpanEvent, WireLog, WireSpan, span_fields
+from traces.importers.otlp.stores import (
+    app_insights,
+    cloud_trace,
+    cloudwatch,
+    genkit,
+    jaeger,
+    rows,
+    span_dumps,
+    zipkin,
+)
+from traces.importers.otlp.wire import KIND_NAMES, SpanEvent, WireLog, WireSpan, scope_fields, span_fields
 
 _CONTEXT: Final = "context."
 _ATTRIBUTES: Final = "attributes."
@@ -36,6 +45,12 @@ _JSON_ATTRIBUTES: Final = re.compile(
 # Kinds of spans as OpenTelemetry for Python prints them.
 _KINDS: Final = {f"SpanKind.{name}": name for name in KIND_NAMES.values()}
 _FIRST_LINE: Final = re.compile(r"(?:\}\s*)?\{\s*")
+# Names of trace ids in documents, and what a file with such documents contains besides.
+_ID_NAMES: Final = (b'"trace_id"', b'"traceId"', b'"TraceID"')
+_DOCUMENT_NAMES: Final = (
+    *(b'"context"', b'"severity_number"', b'"instrumentationScope"', b'"instrumentationLibrary"'),
+    *(b'"_spanContext"', b'"SpanContext"'),
+)
 _MOST_LEVELS: Final = 30
 
 
@@ -46,7 +61,7 @@ def is_span_document(value: JSONValue) -> bool:
         return True
     if cloudwatch.is_span(head) or app_insights.is_span(head) or cloud_trace.is_span(head, holder):
         return True
-    return zipkin.is_span(as_object(first_item(value))) or _is_span(head)
+    return zipkin.is_span(as_object(first_item(value))) or _is_span(head) or span_dumps.is_span(head)
 
 
 def read_spans(value: JSONValue, location: str) -> Iterator[WireSpan]:
@@ -105,10 +120,10 @@ def read_log(record: JSONObject, location: str) -> Iterator[WireLog]:
 
 def find_documents(data: bytes) -> Iterator[Record | BadFile]:
     """Yield indented documents of spans and log records among other lines, and a `BadFile` for each broken one."""
-    if b'"trace_id"' not in data or (b'"context"' not in data and b'"severity_number"' not in data):
+    if not all(any(name in data for name in names) for names in (_ID_NAMES, _DOCUMENT_NAMES)):
         return
     for number, block in _blocks(decode_text(data)):
-        if '"trace_id"' not in block:
+        if not any(name.decode() in block for name in _ID_NAMES):
             continue
         try:
             value = json_value(block.encode())
@@ -154,6 +169,8 @@ def _documents(span: JSONValue, holder: JSONObject) -> Iterator[JSONValue]:
         yield app_insights.span_document(body)
     elif cloud_trace.is_span(body, holder):
         yield cloud_trace.document(body, holder)
+    elif span_dumps.is_span(body) and not _is_span(body):
+        yield span_dumps.document(body)
     else:
         yield from rows.documents([span], holder)
 
@@ -205,6 +222,7 @@ def _span(span: JSONObject, location: str) -> WireSpan:
         failed=as_text(first_member(span, "status_code") or status.get("status_code")).endswith("ERROR"),
         message=as_text(first_member(span, "status_message") or status.get("description")),
         resource=as_object(resource.get("attributes")) or resource,
+        scope=_scope(as_object(span.get("scope"))),
         judgements=tuple(read_annotations(span, span_id)),
         fields=span_fields(
             kind=_KINDS.get(as_text(span.get("kind")), ""),
@@ -213,6 +231,13 @@ def _span(span: JSONObject, location: str) -> WireSpan:
             drop_counts={},
             links=links,
         ),
+    )
+
+
+def _scope(scope: JSONObject) -> JSONObject:
+    schema = as_text(first_member(scope, "schemaUrl", "schemaurl", "schema_url"))
+    return scope_fields(
+        as_text(scope.get("name")), as_text(scope.get("version")), as_object(scope.get("attributes")), schema
     )
 
 

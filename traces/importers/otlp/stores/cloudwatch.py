@@ -13,7 +13,7 @@ from traces.importers.files.json_reader import parse_embedded
 _IDS: Final = frozenset({"traceId", "spanId"})
 # The column of a table of log events, and their member in a page of the API.
 _MESSAGES: Final = ("@message", "message")
-_DETAILS: Final = "gen_ai.client.inference.operation.details"
+DETAILS: Final = "gen_ai.client.inference.operation.details"
 
 
 def is_span(body: JSONObject) -> bool:
@@ -41,7 +41,7 @@ def _fields(row: JSONValue) -> JSONObject:
 
 
 def span_document(span: JSONObject) -> JSONObject:
-    status, scope = as_object(span.get("status")), as_object(span.get("scope"))
+    status = as_object(span.get("status"))
     return {
         "context": {"trace_id": span["traceId"], "span_id": span["spanId"], "trace_state": span.get("traceState")},
         "parent_id": span.get("parentSpanId"),
@@ -51,7 +51,8 @@ def span_document(span: JSONObject) -> JSONObject:
         "end_time": span.get("endTimeUnixNano"),
         "status_code": status.get("code"),
         "status_message": status.get("message"),
-        "attributes": {**_scope_attributes(scope), **as_object(span.get("attributes"))},
+        "attributes": span.get("attributes"),
+        "scope": span.get("scope"),
         "events": [
             {**event, "timestamp": first_member(event, "timeUnixNano", "timestamp")}
             for event in as_objects(span.get("events"))
@@ -64,26 +65,27 @@ def span_document(span: JSONObject) -> JSONObject:
     }
 
 
-def _scope_attributes(scope: JSONObject) -> JSONObject:
-    return {f"otel.scope.{name}": value for name, value in scope.items() if value}
-
-
 def log_document(record: JSONObject) -> JSONObject:
     """Return a record as OpenTelemetry for Python writes one; messages of a whole call become its event."""
     body, attributes = as_object(record["body"]), as_object(record.get("attributes"))
-    is_call = any(has_list(body.get(name), "messages") for name in ("input", "output"))
+    is_record_of_call = is_call(body)
     return {
         "trace_id": record["traceId"],
         "span_id": record["spanId"],
         "severity_number": record["severityNumber"],
-        "body": _call_attributes(body) if is_call else record["body"],
-        "attributes": {**attributes, **({"event.name": _DETAILS} if is_call else {})},
+        "body": call_attributes(body) if is_record_of_call else record["body"],
+        "attributes": {**attributes, **({"event.name": DETAILS} if is_record_of_call else {})},
         "timestamp": record.get("timeUnixNano") or record.get("observedTimeUnixNano"),
         "resource": record.get("resource"),
     }
 
 
-def _call_attributes(body: JSONObject) -> JSONObject:
+def is_call(body: JSONObject) -> bool:
+    """Return whether the body of a record is a whole call."""
+    return any(has_list(body.get(name), "messages") for name in ("input", "output"))
+
+
+def call_attributes(body: JSONObject) -> JSONObject:
     """Return a call as attributes: the arguments and result of a tool, messages of anything else."""
     requests, answers = (as_objects(as_object(body.get(name)).get("messages")) for name in ("input", "output"))
     request, answer = (as_object(next(iter(group), {}).get("content")) for group in (requests, answers))

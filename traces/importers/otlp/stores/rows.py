@@ -15,7 +15,6 @@ _LOGFIRE: Final = frozenset({"trace_id", "span_id", "span_name", "start_timestam
 _LOGFIRE_COLUMNS: Final = {
     "tags": "logfire.tags",
     "level": "logfire.level_num",
-    "otel_scope_name": "otel.scope.name",
     "exception_type": "exception.type",
     "exception_stacktrace": "exception.stacktrace",
 }
@@ -60,6 +59,7 @@ def _logfire_document(row: JSONObject) -> JSONObject:
             **as_object(parse_embedded(row.get("attributes"))),
         },
         "events": events,
+        "scope": {"name": row.get("otel_scope_name"), "version": row.get("otel_scope_version")},
         "resource": {
             **({"deployment.environment.name": environment} if environment else {}),
             **as_object(parse_embedded(row.get("otel_resource_attributes"))),
