@@ -44,7 +44,7 @@ _NOT_PARAMETERS: Final = frozenset(
 REQUEST_ATTRIBUTES: Final = frozenset(
     {"stream", "stream_options", "metadata", "user", "store", "include", "conversation", "background", "truncation"}
     | {"previous_response_id", "service_tier", "safety_identifier", "prompt_cache_key", "betas", "container"}
-    | {"safetySettings", "cachedContent", "labels"}
+    | {"safetySettings", "cachedContent", "labels", "http_options"}
 )
 # Names of content that the provider stores, and that the request therefore does not have.
 STORED_CONTENT: Final = frozenset({"previous_response_id", "conversation", "cachedContent", "container"})
@@ -87,6 +87,8 @@ _FINISH_REASONS: Final = {
     "1": "stop",
     "2": "length",
 }
+# The Agent Development Kit, for any provider.
+_AGENT_KIT: Final = "gcp.vertex.agent"
 _PROVIDERS: Final = {
     "az.ai.openai": "azure",
     "azure.ai.openai": "azure",
@@ -113,7 +115,6 @@ _MODEL_FAMILIES: Final = (
     ("gemini", "google"),
     ("models/gemini", "google"),
 )
-
 
 _INPUT_COUNTS: Final = (
     "prompt_tokens",
@@ -344,7 +345,7 @@ def normalize_provider(name: JSONValue, model: str = "") -> str:
         return _PROVIDERS[recorded_name]
     if recorded_name.startswith(("openai.", "anthropic.", "google.")):
         return recorded_name.split(".")[0]
-    if recorded_name:
+    if recorded_name and recorded_name != _AGENT_KIT:
         return recorded_name
     model_name = model.lower()
     return next((provider for prefix, provider in _MODEL_FAMILIES if model_name.startswith(prefix)), "")

@@ -32,6 +32,7 @@ FORMAT: Final = "otlp"
 _SESSION: Final = (
     "session.id",
     "gen_ai.conversation.id",
+    "gcp.vertex.agent.session_id",
     "user.id",
     "langfuse.session.id",
     "langfuse.user.id",

@@ -1,7 +1,8 @@
 """Spans that the tracer of a provider's client writes, beside an agent tracer's span of the same call.
 
 Both would be model steps, and the tokens of the call would count twice. The client's span becomes an attribute of the
-tracer's step: if it has no messages, or is inside a span of the same response.
+tracer's step: if it has no messages, or is inside a span of the same response. The Agent Development Kit has two spans
+of each call itself.
 """
 
 from bisect import bisect_right
@@ -27,9 +28,7 @@ def join_client_spans(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     # In order of time, because several calls may run at once, and a client may try again.
     models = sorted((step for step in steps if step.type is StepType.MODEL), key=_start)
     bare = [step for step in models if step.input is None and step.output is None]
-    if len(bare) == len(models):
-        return list(steps)
-    homes = _homes(bare, [step for step in models if step.input is not None])
+    homes = _homes(bare, [step for step in models if step.input is not None], _repetitions(bare, models))
     if not homes:
         return list(steps)
     guests = {home.key: step for step in models if (home := homes.get(step.key)) is not None}
@@ -38,21 +37,41 @@ def join_client_spans(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     ]
 
 
-def _homes(bare: Sequence[RecordedStep], whole: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
+def _homes(
+    bare: Sequence[RecordedStep], whole: Sequence[RecordedStep], repetitions: dict[str, RecordedStep]
+) -> dict[str, RecordedStep]:
     """Return the step of which each other one becomes a part, by key. A step has one part: the last, after retries."""
-    homes = _outer_spans(whole)
+    homes = repetitions | _outer_spans(whole)
     pairs = homes.keys() | {outer.key for outer in homes.values()}
     vacant = [step for step in whole if step.key not in pairs]
     by_key = {step.key: step for step in vacant}
     siblings: defaultdict[str | None, list[RecordedStep]] = defaultdict(list)
     for step in vacant:
         siblings[step.parent].append(step)
-    for step in reversed(bare):
+    for step in reversed([step for step in bare if step.key not in homes]):
         outer = [by_key[step.parent]] if step.parent in by_key else []
         if (home := _home(step, outer + _recent(step, siblings[step.parent]), pairs)) is not None:
             homes[step.key] = home
             pairs.add(home.key)
     return homes
+
+
+def _repetitions(bare: Sequence[RecordedStep], models: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
+    """Return the span directly around each bare span of the same tracer with the same counts, by key."""
+    spans = {step.key: step for step in models}
+    inner_counts = Counter(step.parent for step in models)
+    return {
+        step.key: outer
+        for step in bare
+        if (outer := spans.get(step.parent or "")) is not None
+        and inner_counts[step.parent] == 1
+        and step.tokens_in is not None
+        and _facts(outer) == _facts(step)
+    }
+
+
+def _facts(step: RecordedStep) -> tuple[object, ...]:
+    return step.attributes.get("scope"), step.model, step.tokens_in, step.tokens_out
 
 
 def _outer_spans(whole: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
@@ -125,7 +144,7 @@ def _with_client_span(step: RecordedStep, guest: RecordedStep | None) -> Recorde
     span |= {name: value for name, value in differences.items() if value}
     return replace(
         step,
-        input=request,
+        input=request or None,
         output=output,
         tokens_in=guest.tokens_in if step.tokens_in is None else step.tokens_in,
         tokens_out=guest.tokens_out if step.tokens_out is None else step.tokens_out,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, has_list
+from traces.core.json_access import as_list, as_object, as_objects, as_text, has_list, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
 from traces.importers.common.messages import message_text, plain_message
@@ -24,8 +24,13 @@ from traces.importers.otlp.dialects.message_copies import flat_message, states
 from traces.importers.otlp.dialects.message_events import MessageEvents
 from traces.importers.otlp.dialects.sources import Source, attribute, json_attribute
 
+_ADK_RESPONSE: Final = "gcp.vertex.agent.llm_response"
 _ENVELOPE: Final = frozenset({"choices", "candidates", "content"})
 _EMPTY: Final[tuple[JSONValue, ...]] = (None, "", [], {})
+# Of Gemini, in the spelling of its client for Python.
+_CANDIDATE_FIELDS: Final = frozenset(
+    {"content", "finish_reason", "grounding_metadata", "citation_metadata", "avg_logprobs", "logprobs_result"}
+)
 # Of a response: what the step states, and what its request does.
 _CALL_FIELDS: Final = frozenset({"output", "usage", "model", "object", "tools", "instructions"})
 _ARGUMENTS: Final = ("arguments", "args", "input")
@@ -79,9 +84,20 @@ def _sources(attributes: Attributes, events: MessageEvents) -> Iterator[Source]:
         yield _indexed_messages(attributes, "gen_ai.completion")
         yield json_attribute(attributes, "gen_ai.completion")
     yield events.answer()
+    if _ADK_RESPONSE in attributes:
+        yield Source(value=_adk_response(attributes), use=lambda: attributes.take(_ADK_RESPONSE))
     if attributes.has_prefix("ai."):
         yield _vercel_answer(attributes)
     yield attribute(attributes, "traceloop.entity.output")
+
+
+def _adk_response(attributes: Attributes) -> JSONValue:
+    """Return a response of the Agent Development Kit, which has one candidate, in Gemini's form."""
+    response = as_object(attributes.look_json(_ADK_RESPONSE))
+    if not has_object(response, "content"):
+        return None
+    candidate: JSONObject = {name: value for name, value in response.items() if name in _CANDIDATE_FIELDS}
+    return {**{name: value for name, value in response.items() if name not in candidate}, "candidates": [candidate]}
 
 
 def _indexed_messages(attributes: Attributes, prefix: str) -> Source:

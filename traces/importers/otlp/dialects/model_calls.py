@@ -25,7 +25,8 @@ from traces.importers.otlp.dialects.sources import Source, attribute, first_mess
 from traces.importers.otlp.dialects.tool_calls import tool_settings
 from traces.importers.otlp.dialects.usage import extract_usage
 
-_BODIES: Final = ("langfuse.observation.input", "input.value")
+# The last is of the Agent Development Kit's own tracer.
+_BODIES: Final = ("langfuse.observation.input", "input.value", "gcp.vertex.agent.llm_request")
 _TOOL_DEFINITIONS: Final = ("gen_ai.tool.definitions", "ai.prompt.tools")
 _INSTRUCTIONS: Final = "gen_ai.system_instructions"
 

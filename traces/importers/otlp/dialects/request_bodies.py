@@ -39,6 +39,8 @@ _LONGEST_FRAME: Final = 64 * 1024
 _ITEMS: Final = "input"
 _CONVERSATIONS: Final = ("messages", "contents", _ITEMS)
 _PROMPT: Final = "prompt"
+# Gemini's client for Python has the instructions, the tools and the parameters of a request there.
+_CONFIG: Final = "config"
 _TOOLS: Final = ("tools", "functions")
 _decode_object: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_list: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
@@ -157,6 +159,8 @@ class BodyReader:
         messages = self._normalize(conversation, names[0])
         if messages is None:
             return None
+        if _CONFIG in fields and bytes(fields[_CONFIG]).startswith(b"{"):
+            fields |= _decode_object(fields.pop(_CONFIG))
         schemas = _schemas_of(fields)
         field_bytes = {name: bytes(raw) for name, raw in fields.items()}
         body = request_body(

@@ -89,6 +89,8 @@ _CALL_INPUTS: Final = (
     "gen_ai.tool.call.arguments",
     "ai.toolCall.args",
     "ai.toolCall.input",
+    # The Agent Development Kit
+    "gcp.vertex.agent.tool_call_args",
     # pydantic-ai's first formats
     "tool_arguments",
 )
@@ -110,8 +112,12 @@ _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
 _PYDANTIC_AI: Final = "pydantic-ai"
 _PYDANTIC_MESSAGES: Final = ("pydantic_ai.all_messages", "all_messages_events")
 _PARAMETERS: Final = "tool.parameters"
+# A span of the Agent Development Kit beside those of parallel calls, with the results of all.
+_MERGED_TOOLS: Final = "(merged tools)"
 _CALL_IDS: Final = ("gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id")
 _SCHEMA_KEYS: Final = frozenset({"type", "anyOf", "oneOf", "allOf", "$ref"})
+# The Agent Development Kit writes JSON.
+_ADK_RESULT: Final = "gcp.vertex.agent.tool_response"
 _OUTPUTS: Final = (
     "langfuse.observation.output",
     "gen_ai.tool.call.result",
@@ -120,6 +126,7 @@ _OUTPUTS: Final = (
     "ai.toolCall.result",
     "ai.toolCall.output",
     "tool_response",
+    _ADK_RESULT,
     "gen_ai.retrieval.documents",
     "output.value",
     "traceloop.entity.output",
@@ -189,6 +196,8 @@ def _readable_times(wire: WireSpan) -> Span:
 
 
 def _step_type(wire: WireSpan, attributes: Attributes, tool_names: frozenset[str]) -> StepType:
+    if attributes.look("gen_ai.tool.name") == _MERGED_TOOLS:
+        return StepType.AGENT
     for name in _KIND_NAMES:
         if kind := _KINDS.get(as_text(attributes.look(name)).lower()):
             return kind
@@ -241,7 +250,7 @@ def _tool(wire: WireSpan, attributes: Attributes, events: MessageEvents, times: 
         tool_name=name,
         call_id=as_text(attributes.take(*_CALL_IDS)) or arguments.call_id or result.call_id,
         input=arguments.value,
-        output=result.value,
+        output=parse_embedded(result.value) if _ADK_RESULT in attributes else result.value,
         attributes={name: fields for name, fields in details.items() if fields},
     )
 
