@@ -37,7 +37,7 @@ _TRIAL = frozenset(
     {*_COORDINATES, "simulation_id", "outcome", "reward", "reward_info", "eval_result", "termination_reason"}
 )
 # Where the messages of a transcript are, in the terms of benchmarks and data sets.
-LISTS = ("messages", "traj", "trajectory", "conversation", "conversations", "history", "chat")
+LISTS = ("messages", "traj", "trajectory", "conversation", "conversations", "history", "turns", "chat")
 _NOT_METADATA = frozenset({*LISTS, "tools", "functions", "request", "response", "run_id", "kwargs", "completion"})
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _NOT_PARAMETERS = frozenset({"messages", "model", "tools", "functions", "system", "response_format", "stream"})

@@ -36,15 +36,10 @@ FORMAT: Final = "openai"
 _ANSWERS: Final = frozenset({"response", "chat.completion"})
 _HOLDERS: Final = ("data", "responses", "completions")
 _ATTRIBUTES: Final = ("status", "service_tier", "system_fingerprint", "metadata", "user", "conversation", "background")
-_ECHOED_FIELDS: Final = (
-    "input",
-    "instructions",
-    "tools",
-    "temperature",
-    "top_p",
-    "max_output_tokens",
-    "tool_choice",
-    "text",
+# Settings of the request that a response repeats.
+_ECHOED_SETTINGS: Final = (
+    *("instructions", "tools", "temperature", "top_p", "max_output_tokens", "tool_choice", "text", "reasoning"),
+    *("parallel_tool_calls", "top_logprobs", "max_tool_calls"),
 )
 
 
@@ -58,6 +53,8 @@ class _Call:
     custom_id: str = ""
     id: str = ""
     error: str = ""
+    # What an error states besides its message, such as a code.
+    error_details: JSONObject = field(default_factory=dict)
 
     @property
     def is_answered(self) -> bool:
@@ -123,7 +120,14 @@ def _batch_line(line: JSONObject, location: str) -> _Call:
         or f"{custom_id}-{content_id(line, location)}"
     )
     # The body of a refusal is no answer.
-    return _Call(location=location, body={} if is_error else body, custom_id=custom_id, id=key, error=error)
+    return _Call(
+        location=location,
+        body={} if is_error else body,
+        custom_id=custom_id,
+        id=key,
+        error=error,
+        error_details=_error_details(line) or _error_details(body),
+    )
 
 
 def _single(record: JSONObject, location: str) -> _Call:
@@ -131,9 +135,21 @@ def _single(record: JSONObject, location: str) -> _Call:
     if as_text(body.get("object")) not in _ANSWERS:
         raise BadFile("not a response or chat completion", f"{location}/object")
     if not request and body.get("input") is not None:
-        request = {name: body[name] for name in _ECHOED_FIELDS if body.get(name) is not None}
+        request = {name: body[name] for name in ("input", *_ECHOED_SETTINGS) if body.get(name) is not None}
     key = as_text(body.get("id")) or f"answer-{content_id(record, location)}"
-    return _Call(location=location, request=request, body=body, id=key, error=read_error(body))
+    return _Call(
+        location=location,
+        request=request,
+        body=body,
+        id=key,
+        error=read_error(body),
+        error_details=_error_details(body),
+    )
+
+
+def _error_details(body: JSONObject) -> JSONObject:
+    error = as_object(body.get("error"))
+    return {name: value for name, value in error.items() if value is not None and name != "message"}
 
 
 def _join_request(call: _Call, requests: dict[str, _Call]) -> _Call:
@@ -246,12 +262,13 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
     has_messages = request is not None and bool(as_list(request["messages"]))
     model = _model(call)
     attributes = {name: call.body[name] for name in _ATTRIBUTES if call.body.get(name)}
+    if call.error_details:
+        attributes["error"] = call.error_details
     attributes |= usage_details(as_object(call.body.get("usage"))) | _additions(call.body) | continuation(call.body)
     if (response_id := as_text(call.body.get("id"))) not in ("", call.id):
         attributes["response_id"] = response_id
     if not has_messages:
-        request_fields = ("instructions", "tools", "temperature", "top_p", "max_output_tokens", "tool_choice")
-        attributes |= {name: call.body[name] for name in request_fields if call.body.get(name)}
+        attributes |= {name: call.body[name] for name in _ECHOED_SETTINGS if call.body.get(name)}
     yield build_step(
         SpanFacts(
             key=call.id,

@@ -145,7 +145,7 @@ def test_calls_named_by_member_are_steps() -> None:
     assert (model.model, model.tokens_in) == ("gpt-x", 4)
 
 
-@pytest.mark.parametrize("name", ["conversation", "conversations", "history"])
+@pytest.mark.parametrize("name", ["conversation", "conversations", "history", "turns"])
 def test_list_of_messages_has_other_names(name: str) -> None:
     row = {"conversation_id": "c-1", name: HELLO, "model": "gpt-x"}
     assert registry.detect(fixtures.sample("upload", fixtures.json_lines([row]))).name == "chat"

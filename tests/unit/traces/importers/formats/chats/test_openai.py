@@ -242,6 +242,24 @@ ANSWERS = [
 ]
 
 
+def test_errors_and_settings_of_answers_are_kept() -> None:
+    settings: dict[str, Any] = {
+        "reasoning": {"effort": "high"},
+        "text": {"verbosity": "low"},
+        "parallel_tool_calls": True,
+    }
+    refusal = {"message": "slow down", "type": "rate_limit", "code": "too_many", "param": None}
+    runs, _ = read(
+        batch_line("q1", response={"status_code": 200, "body": {**RESPONSE, **settings}}),
+        batch_line("q2", response={"status_code": 429, "body": {"error": refusal}}),
+        batch_line("q3", error={"code": "batch_expired", "message": "This request expired."}),
+    )
+    answer, refused, expired = (run.steps[0] for run in runs)
+    assert {name: answer.attributes[name] for name in settings} == settings
+    assert refused.attributes["error"] == {"type": "rate_limit", "code": "too_many"}
+    assert (expired.error, expired.attributes["error"]) == ("This request expired.", {"code": "batch_expired"})
+
+
 def test_batch_joins_answers_and_requests() -> None:
     runs, problems = read(*REQUESTS, *ANSWERS)
     assert problems == []
