@@ -353,7 +353,7 @@ def normalize_provider(name: JSONValue, model: str = "") -> str:
 
 def _answer_message(choice: JSONObject, value: JSONValue) -> JSONObject:
     is_message = not choice.keys().isdisjoint({"role", "parts", "tool_calls"}) and "message" not in choice
-    answer = choice if is_message else first_member(choice, "message", "content", "text")
+    answer = choice if is_message else first_member(choice, "message", "messages", "content", "text")
     if isinstance(answer, dict | list) and (messages := normalize_messages(answer, "assistant")):
         return _last_assistant_message(messages)
     if isinstance(value, list) and (messages := normalize_messages(value, "assistant")):

@@ -46,6 +46,10 @@ class _Snapshot:
     tasks: list[JSONObject]
     next: list[str]
     location: str
+    # When a thread of the platform began, how it ended and why; of a thread, `created_at` is its last change.
+    began_at: JSONValue = None
+    status: str = ""
+    error: str = ""
 
     @property
     def step(self) -> int:
@@ -146,6 +150,7 @@ def _snapshot(fields: JSONObject, location: str) -> _Snapshot:
     )
     namespace = as_text(config.get("checkpoint_ns"))
     values = fields.get("values")
+    is_thread = "updated_at" in fields and "next" not in fields
     parse_time(fields.get("created_at"), f"{location}/created_at")
     return _Snapshot(
         id=as_text(first_member(config, "checkpoint_id") or first_member(fields, "checkpoint_id"))
@@ -154,10 +159,13 @@ def _snapshot(fields: JSONObject, location: str) -> _Snapshot:
         thread="/".join(part for part in (thread, namespace) if part) or f"thread-{content_id(fields, location)}",
         values=_channels(values),
         metadata=metadata,
-        created_at=first_member(fields, "created_at", "updated_at"),
+        created_at=fields["updated_at"] if is_thread else fields.get("created_at"),
         tasks=[_task(item) for item in as_list(fields.get("tasks"))],
         next=[as_text(item) for item in as_list(fields.get("next"))],
         location=location,
+        began_at=fields.get("created_at") if is_thread else None,
+        status=as_text(fields.get("status")) if is_thread else "",
+        error=_error(fields) if is_thread else "",
     )
 
 
@@ -223,13 +231,15 @@ def _run(external_id: str, snapshots: list[_Snapshot]) -> RecordedRun:
             app=app_name(_graph(metadata)) or FORMAT,
             format=FORMAT,
             # A single state does not show when its messages were added.
+            started_at=None if is_timed else parse_time(last_snapshot.began_at, last_snapshot.location),
             ended_at=None if is_timed else parse_time(last_snapshot.created_at, last_snapshot.location),
-            failed=any(node.error for node in [*growth.nodes, *pending]),
+            failed=last_snapshot.status == "error" or any(node.error for node in [*growth.nodes, *pending]),
             metadata={
                 "thread_id": last_snapshot.thread,
                 "checkpoint_id": last_snapshot.id,
                 "state": state,
                 "next": list(last_snapshot.next),
+                "error": last_snapshot.error,
                 "assistant_id": metadata.get("assistant_id"),
                 "user_id": metadata.get("user_id"),
             },

@@ -110,6 +110,7 @@ _INPUTS: Final = (
 _QUERIES: Final = (*_INPUTS, "reranker.query")
 _TOP_K: Final = ("gen_ai.retrieval.top_k", "retrieval.top_k", "reranker.top_k")
 _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
+_ERRORS: Final = ("exception.message", "error.message")
 _PYDANTIC_AI: Final = "pydantic-ai"
 _PYDANTIC_MESSAGES: Final = ("pydantic_ai.all_messages", "all_messages_events")
 _PARAMETERS: Final = "tool.parameters"
@@ -322,7 +323,7 @@ def _complete_facts(
     """Add the facts common to all kinds of spans: parent, failure, links, unused attributes and events."""
     level = as_text(attributes.look("langfuse.observation.level"))
     error = wire.message or as_text(attributes.look("langfuse.observation.status_message"))
-    error = error or _exception_message(events.rest())
+    error = error or _exception_message(events.rest()) or as_text(attributes.look(*_ERRORS))
     event_list: list[JSONValue] = [
         {"name": event.name, "time": _iso_time(event.time, wire.location), "attributes": event.body}
         for event in events.rest()

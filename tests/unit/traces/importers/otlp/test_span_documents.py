@@ -47,6 +47,13 @@ def test_failed_span_keeps_its_error() -> None:
     assert (run.status, run.external_id) == (RunStatus.FAILED, "ab")
 
 
+@pytest.mark.parametrize("name", ["exception.message", "error.message"])
+def test_error_in_an_attribute_is_that_of_the_step(name: str) -> None:
+    attributes = {"openinference.span.kind": "TOOL", name: "the shelf is full"}
+    (run,), _ = import_spans(orjson.dumps({**SPAN, "status": {"status_code": "ERROR"}, "attributes": attributes}))
+    assert run.steps[0].error == "the shelf is full"
+
+
 def test_broken_console_span_is_reported() -> None:
     document = orjson.dumps(SPAN, option=orjson.OPT_INDENT_2)
     lines = document.split(b"\n")

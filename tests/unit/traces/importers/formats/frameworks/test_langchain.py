@@ -169,6 +169,14 @@ def test_checkpoints_and_threads_are_read() -> None:
         assert (run.external_id, len(fixtures.steps(run, StepType.MODEL))) == ("lg-3", 2)
 
 
+def test_thread_has_its_times_and_failure() -> None:
+    times = {"created_at": "2026-10-01T10:00:00Z", "updated_at": "2026-10-01T11:00:00Z"}
+    thread = {"thread_id": "lg-3", "status": "error", "error": "out of steps", "values": HISTORY[0]["values"], **times}
+    (run,), _ = read([thread], "langgraph")
+    assert [str(time)[11:16] for time in (run.started_at, run.ended_at)] == ["10:00", "11:00"]
+    assert (run.status, run.metadata["error"]) == (RunStatus.FAILED, "out of steps")
+
+
 def test_state_without_messages_shows_its_nodes() -> None:
     rows = [{**snapshot, "values": {"visits": number}} for number, snapshot in enumerate(reversed(HISTORY))]
     rows = [{**row, "tasks": [{**task, "result": None} for task in row["tasks"]]} for row in rows]

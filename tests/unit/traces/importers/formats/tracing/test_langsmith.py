@@ -1,6 +1,7 @@
 import csv
 import io
 from decimal import Decimal
+from typing import Any
 
 import orjson
 import pytest
@@ -62,6 +63,15 @@ def test_table_of_runs_has_objects_in_either_form() -> None:
         csv.writer(table).writerows([["id", "run_type", "inputs", "error"], ["r1", "llm", cell, ""]])
         (run,), problems = fixtures.detect_and_read("langsmith", table.getvalue().encode(), "runs.csv")
         assert (fixtures.request_contents(run.steps[0]), problems) == (["Is it here?"], [])
+
+
+def test_answer_in_messages_has_its_calls() -> None:
+    call = {"id": "c-1", "type": "function", "function": {"name": "find", "arguments": '{"title": "Dune"}'}}
+    outputs = {"messages": [{"role": "assistant", "content": "", "tool_calls": [call]}]}
+    data = fixtures.json_lines([{"id": "r1", "trace_id": "r1", "run_type": "llm", "outputs": outputs}])
+    ((run,), _) = fixtures.detect_and_read("langsmith", data)
+    output: Any = run.steps[0].output
+    assert output["message"]["tool_calls"] == [{"id": "c-1", "name": "find", "arguments": {"title": "Dune"}}]
 
 
 def test_exported_run_has_costs_and_cached_tokens() -> None:
