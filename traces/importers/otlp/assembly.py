@@ -33,6 +33,7 @@ _SESSION: Final = (
     "session.id",
     "gen_ai.conversation.id",
     "gcp.vertex.agent.session_id",
+    "scope.agentic.session",
     "user.id",
     "langfuse.session.id",
     "langfuse.user.id",
