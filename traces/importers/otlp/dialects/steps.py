@@ -24,7 +24,7 @@ from traces.importers.otlp.dialects.message_events import (
 )
 from traces.importers.otlp.dialects.model_calls import read_model_call
 from traces.importers.otlp.dialects.tool_calls import tool_arguments, tool_result
-from traces.importers.otlp.translations import monocle, promptflow
+from traces.importers.otlp.translations import monocle, printed_items, promptflow
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
 _KINDS: Final = {
@@ -166,7 +166,7 @@ def _unpack_events(wire: WireSpan, events: list[SpanEvent]) -> tuple[WireSpan, l
     if wire.scope.get("scope") == _PYDANTIC_AI and (attribute_events := events_in_attribute(attributes.get("events"))):
         attributes = {name: value for name, value in attributes.items() if name != "events"}
         events = [*events, *attribute_events]
-    for tracer in (promptflow, monocle):
+    for tracer in (promptflow, monocle, printed_items):
         if tracer.is_span(attributes):
             attributes, events = tracer.translate(attributes, events)
     return (wire if attributes is wire.attributes else replace(wire, attributes=attributes)), events
