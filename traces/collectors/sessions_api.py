@@ -16,12 +16,13 @@ from traces.collectors.events_api import RawParser
 from traces.errors import InvalidQuery
 from traces.http.paging import whole_number
 from traces.http.responses import PROBLEMS, path, query
-from traces.importers.formats.coding_agents import claude_code, codex
+from traces.importers.formats.codex import rollouts
+from traces.importers.formats.coding_agents import claude_code
 from traces.recordings import arrivals
 from traces.recordings.arrivals import NewSegment
 from traces.schemas import EventReceipt, SessionFile
 
-FORMATS: Final = (claude_code.FORMAT, codex.FORMAT)
+FORMATS: Final = (claude_code.FORMAT, rollouts.FORMAT)
 _MAX_NAME: Final = 200
 _LARGEST_FILE: Final = 2**40
 

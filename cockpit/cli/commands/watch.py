@@ -14,10 +14,11 @@ from traces.importers import registry
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
-from traces.importers.formats.coding_agents import claude_code, codex
+from traces.importers.formats.codex import rollouts
+from traces.importers.formats.coding_agents import claude_code
 
 _FOLDERS: Final = ("~/.claude/projects", "~/.codex/sessions")
-_FORMATS: Final = frozenset({claude_code.FORMAT, codex.FORMAT})
+_FORMATS: Final = frozenset({claude_code.FORMAT, rollouts.FORMAT})
 _PAUSE_S: Final = 1.0
 _LONGEST_PAUSE_S: Final = 30.0
 _DAY_S: Final = 86_400

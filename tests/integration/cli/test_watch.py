@@ -13,7 +13,7 @@ from tests.support.command_line import COMMAND, Shell
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
 from traces.importers.files.source import Source
-from traces.importers.formats.coding_agents import codex
+from traces.importers.formats.codex import rollouts
 
 pytestmark = pytest.mark.own_store
 
@@ -95,5 +95,5 @@ def test_missing_folder_is_an_error(tmp_path: Path) -> None:
 
 
 def _expected_steps(data: bytes) -> int:
-    (run,) = codex.parse([Source(name="rollout-1.jsonl", data=data)])
+    (run,) = rollouts.parse([Source(name="rollout-1.jsonl", data=data)])
     return len(run.steps)

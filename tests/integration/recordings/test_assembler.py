@@ -18,7 +18,7 @@ from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Outcome, RunStatus
 from traces.importers.assembly import Assembly, SegmentContent, assemble
 from traces.importers.files.source import Source
-from traces.importers.formats.coding_agents import codex
+from traces.importers.formats.codex import rollouts
 from traces.importers.formats.tracing import event_lines, forkpoint_events
 from traces.imports import import_files
 from traces.ingest.prepare import PreparedRun, prepare
@@ -111,8 +111,8 @@ def test_run_that_a_restart_interrupted_is_sealed_unless_more_arrives() -> None:
 
 def test_session_file_outlives_a_restart() -> None:
     session = (fixtures.FOLDER / "codex.jsonl").read_bytes()
-    (id,) = codex.keys(Source(name="rollout-1.jsonl", data=session))
-    arrivals.append(NewSegment(external_id=id, format=codex.FORMAT, data=session, file="rollout-1.jsonl"))
+    (id,) = rollouts.keys(Source(name="rollout-1.jsonl", data=session))
+    arrivals.append(NewSegment(external_id=id, format=rollouts.FORMAT, data=session, file="rollout-1.jsonl"))
     let_pass(1)
     assembler.note_restart()
     let_pass(60)

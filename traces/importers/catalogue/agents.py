@@ -9,10 +9,9 @@ from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.chats import ai_studio, call_logs, openai, sharegpt, vercel_ui, web_chats
+from traces.importers.formats.codex import exec_output, rollouts
 from traces.importers.formats.coding_agents import (
     claude_code,
-    codex,
-    codex_exec,
     gemini_cli,
     mini_swe_agent,
     openhands,
@@ -113,16 +112,16 @@ AGENTS: Final = (
     Importer(
         name="codex",
         title="Codex rollouts",
-        sniff=detection.sniff_by_value(codex.is_rollout),
-        parse_together=codex.parse,
-        keys=codex.keys,
+        sniff=detection.sniff_by_value(rollouts.is_rollout),
+        parse_together=rollouts.parse,
+        keys=rollouts.keys,
         has_ends=False,
     ),
     Importer(
-        name=codex_exec.FORMAT,
+        name=exec_output.FORMAT,
         title="Output of codex exec",
-        sniff=detection.sniff_by_value(codex_exec.is_event),
-        parse=codex_exec.parse,
+        sniff=detection.sniff_by_value(exec_output.is_event),
+        parse=exec_output.parse,
     ),
     Importer(
         name="atif",

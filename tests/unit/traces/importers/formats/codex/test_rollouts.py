@@ -249,3 +249,74 @@ def test_encrypted_reasoning_is_kept_with_its_answer() -> None:
     (run,) = fixtures.read(FORMAT, [*rollout({})[:2], *lines])
     (model,) = fixtures.steps(run, StepType.MODEL)
     assert model.attributes["continuation"] == [{"type": "reasoning", "id": "rs_1", "encrypted_content": "gAAAA"}]
+
+
+def event(**payload: Any) -> dict[str, Any]:
+    return {"type": "event_msg", "payload": payload}
+
+
+def test_events_stand_for_missing_items() -> None:
+    lines = [
+        {"type": "session_meta", "payload": {"id": "cx"}},
+        event(type="user_message", message="Count the books.", images=["data:image/png;base64,AA"]),
+        event(type="agent_reasoning", text="The shelf first."),
+        event(type="exec_command_begin", call_id="c1", command=["ls"], cwd="/shelf"),
+        event(type="exec_command_end", call_id="c1", stdout="", stderr="no shelf", exit_code=2),
+        event(
+            type="mcp_tool_call_end", call_id="c2", invocation={"server": "shop", "tool": "find", "arguments": {"n": 1}}
+        ),
+        event(type="agent_message", message="None."),
+    ]
+    (run,) = fixtures.read(FORMAT, lines)
+    assert (run.name, run.steps[0].output) == ("Count the books.", {"text": "None."})
+    tools = [(step.tool_name, step.input, step.output, step.error) for step in fixtures.steps(run, StepType.TOOL)]
+    assert tools == [
+        ("exec_command", {"command": ["ls"], "cwd": "/shelf"}, "no shelf", "exit code 2"),
+        ("shop.find", {"n": 1}, "", ""),
+    ]
+    first = fixtures.steps(run, StepType.MODEL)[0]
+    assert ModelAnswer(first.output).message["content"] == [{"type": "thinking", "thinking": "The shelf first."}]
+    (request,) = fixtures.request_contents(first)
+    assert [block["type"] for block in request] == ["text", "input_image"]
+
+
+def test_output_of_exec_before_threads_is_a_rollout() -> None:
+    lines = [
+        {"workdir": "/shelf", "model": "gpt-5", "reasoning effort": "low"},
+        {"prompt": "Count the books."},
+        {"id": "0", "msg": event(type="task_started")["payload"]},
+        {"id": "0", "msg": event(type="agent_message", message="Five.")["payload"]},
+    ]
+    ((run,), problems) = fixtures.detect_and_read(FORMAT, fixtures.json_lines(lines))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (run.name, model.model, fixtures.request_contents(model)) == ("Count the books.", "gpt-5", [run.name])
+    assert (ModelRequest(model.input).parameters, problems) == ({"reasoning_effort": "low"}, [])
+
+
+def test_request_beside_additions_in_one_item() -> None:
+    blocks = [{"type": "input_text", "text": text} for text in ("<environment_context>/shelf", "Count the books.")]
+    request = item(type="message", role="user", content=blocks)
+    (run,) = fixtures.read(FORMAT, [request, item(type="message", role="assistant", content="Five.")])
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (run.name, len(fixtures.steps(run, StepType.TURN))) == ("Count the books.", 1)
+    assert fixtures.request_contents(model) == ["<environment_context>/shelf", "Count the books."]
+
+
+def test_subagent_of_a_session_is_its_own_run() -> None:
+    report = item(type="agent_message", author="/root/child", content=[{"type": "input_text", "text": "Five."}])
+    answer = item(type="message", role="assistant", content="There are five.")
+    parent = [{"type": "session_meta", "payload": {"session_id": "p", "id": "p"}}, user("Count them."), report, answer]
+    meta = {"session_id": "p", "id": "c", "parent_thread_id": "p", "agent_role": "counter"}
+    child = [
+        {"ordinal": 0, "type": "session_meta", "payload": {**meta, "subagent_history_start_ordinal": 2}},
+        {"ordinal": 1, **user("Count them.")},
+        {"ordinal": 2, **item(type="agent_message", author="/root", content=[{"type": "input_text", "text": "Go."}])},
+        {"ordinal": 3, **item(type="message", role="assistant", content="Five.")},
+    ]
+    run, subagent = fixtures.read(FORMAT, parent, child)
+    assert [(result.external_id, result.name) for result in (run, subagent)] == [("p", "Count them."), ("c", "Go.")]
+    assert subagent.metadata["agent_role"] == "counter"
+    (model,), (inner_model,) = (fixtures.steps(result, StepType.MODEL) for result in (run, subagent))
+    assert fixtures.request_contents(model) == ["Count them.", "Five."]
+    assert fixtures.request_contents(inner_model) == ["Count them.", "Go."]
+    assert len(fixtures.steps(run, StepType.TURN)) == 1

@@ -2,6 +2,7 @@
 
 When a conversation gets too long, Codex replaces it with a summary (`compacted`), which later model calls receive.
 Rollouts of 2025 have bare items after a header line; those of the first versions are one document with `items`.
+Where items are missing, events that repeat them are read.
 """
 
 import re
@@ -15,7 +16,6 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import transcripts
-from traces.importers.common.messages import message_text, normalize_messages
 from traces.importers.common.model_calls import PROVIDER_RAN, normalize_provider, parse_token_count
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
@@ -29,6 +29,7 @@ from traces.importers.common.transcript_messages import (
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source
+from traces.importers.formats.codex import events
 
 FORMAT = "codex"
 TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
@@ -38,15 +39,19 @@ _BARE_ITEMS = frozenset({"message", "reasoning", "web_search_call", *_CALLS, *_R
 # Item types of a replacement history.
 _HISTORY_TYPES = frozenset({"message", *_CALLS, *_RESULTS})
 _SESSION = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_output_tokens")
-# How Codex begins the messages that it adds to the user's.
-_ADDITIONS = ("<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<turn_aborted>", "<skill>")
+_COUNTS = (
+    *("input_tokens", "cached_input_tokens", "cache_write_input_tokens"),
+    *("output_tokens", "reasoning_output_tokens"),
+)
+# Facts about the session that have fields of their own, or that its steps have.
+_MAPPED_FACTS = frozenset({"id", "timestamp", "model", "model_provider", "base_instructions", "instructions"})
 _EXIT_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.M)
 # The status of a command precedes its output.
 _HEADER = 500
 _FAILURES = frozenset({"error", "stream_error"})
 _ENDS = frozenset({"exec_command_end", "mcp_tool_call_end"})
-# Events for the display, which repeat what items contain. Others are about the session, such as a review.
+# Events for the display, which repeat what items contain, or stand for missing ones. Others are about the session, such
+# as a review.
 _DISPLAYS = re.compile(
     r"user_message|agent_\w+|token_count|\w+_(?:delta|begin|started|updated)|patch_apply_end|web_search_end|item_completed"
     r"|raw_response_item|session_configured|turn_diff|view_image_tool_call|(?:task|turn)_complete|\w*background\w*"
@@ -82,7 +87,8 @@ class _File:
     @property
     def session(self) -> str:
         metas = (as_object(record.get("payload")) for record, _ in self.records if record.get("type") == "session_meta")
-        return as_text(first_member(next(metas, {}), "session_id", "id")) or _session_in_name(self.source.name)
+        # A thread. A session has several: those of its subagents.
+        return as_text(first_member(next(metas, {}), "id", "session_id")) or _session_in_name(self.source.name)
 
     @property
     def start(self) -> str:
@@ -93,7 +99,7 @@ def is_rollout(value: JSONValue) -> bool:
     """Return whether `value` is a line of a rollout, or a whole one of the first versions."""
     body = as_object(value)
     is_record = as_text(body.get("type")) in TYPES and has_object(body, "payload")
-    return is_record or body == {"record_type": "state"} or _is_document(body)
+    return is_record or body == {"record_type": "state"} or _is_document(body) or events.is_output(body)
 
 
 def keys(source: Source) -> set[str]:
@@ -126,7 +132,7 @@ def _open(source: Source) -> _File:
     records = [
         (record, place) for value, location in source.objects() for record, place in _read_records(value, location)
     ]
-    return _File(source=source, records=records)
+    return _File(source=source, records=events.read_output(records))
 
 
 def _read_records(value: JSONObject, location: str) -> Iterator[tuple[JSONObject, str]]:
@@ -149,8 +155,10 @@ def _is_document(body: JSONObject) -> bool:
 
 def _session(files: list[_File]) -> RecordedRun:
     rollout = _Rollout()
-    for record, location in _records(files):
+    for record, location in events.with_missing_items(list(_records(files))):
         payload = as_object(record.get("payload"))
+        if record.get("ordinal") == rollout.meta.get("subagent_history_start_ordinal", ""):
+            _inherit(rollout)
         match record.get("type"):
             case "session_meta":
                 # A resumed rollout repeats it.
@@ -160,18 +168,20 @@ def _session(files: list[_File]) -> RecordedRun:
                 rollout.context = payload
             case "response_item":
                 _item(rollout, payload, record.get("timestamp"), location)
-            case "event_msg" if payload.get("type") == "token_count":
-                _count(rollout, as_object(payload.get("info")))
-            case "event_msg" if as_text(payload.get("type")) in _ENDS:
-                rollout.ends[as_text(payload.get("call_id"))] = payload
-            case "event_msg" if not _DISPLAYS.fullmatch(as_text(payload.get("type"))):
-                _notice(rollout, payload)
+            case "event_msg":
+                _event(rollout, payload)
             case "compacted":
                 _compact(rollout, payload, record.get("timestamp"), location)
     if not rollout.messages:
         raise BadFile("a Codex rollout without messages", "line 1")
     rollout.messages = drop_unreadable(rollout.messages, files[-1].source.problems)
     return _run(rollout, files[0].source.name)
+
+
+def _inherit(rollout: _Rollout) -> None:
+    """Make all messages so far context: a subagent begins with those of the agent that started it."""
+    rollout.messages = [replace(message, is_injected=True) for message in rollout.messages]
+    rollout.answer = None
 
 
 def _records(files: list[_File]) -> Iterator[tuple[JSONObject, str]]:
@@ -194,14 +204,14 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
         agent="codex",
         system=first_member(as_object(instructions), "text") or first_member(meta, "instructions"),
     )
-    metadata_fields = ("cwd", "originator", "cli_version", "source", "git", "forked_from_id", "parent_thread_id")
-    metadata: JSONObject = {key: meta[key] for key in metadata_fields if meta.get(key)}
+    own_facts = _MAPPED_FACTS | ({"session_id"} if meta.get("session_id") == meta.get("id") else set())
+    metadata: JSONObject = {key: item for key, item in meta.items() if key not in own_facts}
     steps = transcripts.build_steps(rollout.messages, setting)
     # Without times of the items, that of the session is the only one.
     start = None if steps[0].started_at else parse_time(meta.get("timestamp"), "line 1")
     return build_run(
         RunFacts(
-            external_id=as_text(first_member(meta, "session_id", "id")) or _session_in_name(name),
+            external_id=as_text(first_member(meta, "id", "session_id")) or _session_in_name(name),
             app=FORMAT,
             format=FORMAT,
             failed=bool(rollout.failure),
@@ -217,6 +227,16 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
         _fail(steps, rollout.failure),
         location="line 1",
     )
+
+
+def _event(rollout: _Rollout, payload: JSONObject) -> None:
+    kind = as_text(payload.get("type"))
+    if kind == "token_count":
+        _count(rollout, as_object(payload.get("info")))
+    elif kind in _ENDS:
+        rollout.ends[as_text(payload.get("call_id"))] = payload
+    elif not _DISPLAYS.fullmatch(kind):
+        _notice(rollout, payload)
 
 
 def _notice(rollout: _Rollout, payload: JSONObject) -> None:
@@ -240,14 +260,18 @@ def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, location: str) -
     kind = as_text(item.get("type"))
     if kind == "message" and item.get("role") != "assistant":
         rollout.answer = None
-        is_addition = item.get("role") == "user" and _text(item).startswith(_ADDITIONS)
-        rollout.messages.append(
-            TranscriptMessage(value={**item, "ts": time}, location=location, is_injected=is_addition)
-        )
+        additions, request = events.split_additions(item)
+        for content, is_injected in ((additions, True), (request, False)):
+            value: JSONObject = {**item, "content": content, "ts": time}
+            if content:
+                rollout.messages.append(TranscriptMessage(value=value, location=location, is_injected=is_injected))
+    elif kind == "agent_message":
+        _hear(rollout, item, time, location)
     elif kind in _RESULTS:
         rollout.answer = None
         output = item.get("output")
         message: JSONObject = {"role": "tool", "tool_call_id": item.get("call_id"), "content": output, "ts": time}
+        message |= {name: item[name] for name in ("name", "namespace") if item.get(name)}
         end = rollout.ends.pop(as_text(item.get("call_id")), {})
         message |= {name: end[name] for name in ("duration", "exit_code") if name in end}
         if error := _result_error(output) or _end_error(end):
@@ -261,8 +285,12 @@ def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, location: str) -
         rollout.messages[-1] = _with_action(rollout.messages[-1], item, kind)
 
 
-def _text(item: JSONObject) -> str:
-    return next((message_text(message) for message in normalize_messages(item)), "").lstrip()
+def _hear(rollout: _Rollout, item: JSONObject, time: JSONValue, location: str) -> None:
+    """Add a message from another agent: the task of a subagent, or else a report in the middle of a turn."""
+    rollout.answer = None
+    is_task = all(message.is_injected for message in rollout.messages)
+    value: JSONObject = {**item, "role": "user", "name": item.get("author"), "ts": time}
+    rollout.messages.append(TranscriptMessage(value=value, location=location, is_injected=not is_task))
 
 
 def _result_error(output: JSONValue) -> str:
