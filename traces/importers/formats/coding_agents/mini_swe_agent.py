@@ -25,6 +25,7 @@ FORMAT: Final = "mini-swe-agent"
 _COMMAND: Final = re.compile(r"```(?:bash|sh|mswea_bash_command)(?:[^\S\n]*+\n)++(.*?)\n?```", re.S)
 _RETURN_CODE: Final = re.compile(r"<returncode>(-?\d+)</returncode>")
 _INTERRUPTION: Final = "UserInterruption"
+_REJECTION: Final = "FormatError"
 _MAPPED_FIELDS: Final = frozenset(
     {"actions", "response", "cost", "timestamp", "raw_output", "returncode", "tool_calls"}
 )
@@ -90,6 +91,8 @@ def _recorded_messages(messages: list[JSONObject], location: str) -> Iterator[Tr
             has_answer = True
             yield _answer(message, messages[index + 1 : index + 1 + _most_results(message)], message_location)
         else:
+            if _interruption(message) == _REJECTION and _has_answer(message):
+                yield _rejected_answer(message, message_location)
             is_injected = message.get("role") == "user" and has_answer and _interruption(message) != _INTERRUPTION
             yield TranscriptMessage(value=_message_value(message), location=message_location, is_injected=is_injected)
 
@@ -100,6 +103,26 @@ def _most_results(message: JSONObject) -> int:
 
 def _interruption(message: JSONObject) -> str:
     return as_text(as_object(message.get("extra")).get("interrupt_type"))
+
+
+def _has_answer(message: JSONObject) -> bool:
+    return not as_object(message.get("extra")).keys().isdisjoint({"model_response", "response", "cost"})
+
+
+def _rejected_answer(message: JSONObject, location: str) -> TranscriptMessage:
+    """Return an answer without a valid call as a failed call: later requests contain the complaint instead of it."""
+    extra = as_object(message.get("extra"))
+    usage = as_object(as_object(extra.get("response")).get("usage"))
+    value: JSONObject = {
+        "role": "assistant",
+        "content": None,
+        "error": message_text(message) or _REJECTION,
+        "ts": extra.get("timestamp"),
+        **({"usage": usage} if usage else {}),
+        **({"cost": extra["cost"]} if parse_cost(extra.get("cost")) else {}),
+        **{name: extra[name] for name in ("model_response", "response") if extra.get(name)},
+    }
+    return TranscriptMessage(value=value, location=location)
 
 
 def _message_value(message: JSONObject) -> JSONObject:

@@ -27,6 +27,7 @@ from traces.importers.files.source import Source
 
 FORMAT: Final = "swe-agent"
 _METADATA: Final = ("environment", "info", "target", "resolved", "exit_status", "eval_logs", "patch", "generated_patch")
+_SAMPLING: Final = ("temperature", "top_p")
 _STEP_FIELDS: Final = frozenset({"action", "observation"})
 _HISTORY_FIELDS: Final = frozenset({"message_type", "is_demo", "thought"})
 _MAPPED_FIELDS: Final = frozenset({"action", "observation", "response", "thought", "query", "messages"})
@@ -117,25 +118,39 @@ def _is_trajectory(body: JSONObject) -> bool:
 def _run(body: JSONObject, location: str, suffix: str) -> RecordedRun:
     config = as_object(parse_embedded(body.get("replay_config")))
     problem = as_object(config.get("problem_statement"))
-    model = as_text(first_member(as_object(as_object(config.get("agent")).get("model")), "name")) or as_text(
-        body.get("model_name")
-    )
+    model_config = as_object(as_object(config.get("agent")).get("model"))
+    model = as_text(first_member(model_config, "name")) or as_text(body.get("model_name"))
     steps = as_list(body.get("trajectory"))
     messages = _dataset_messages(steps, location) if _is_dataset(steps) else _history_messages(body, problem, location)
     info = {**{key: body[key] for key in ("exit_status",) if key in body}, **as_object(body.get("info"))}
     return build_trajectory_run(
         Trajectory(
             messages=messages,
-            setting=TranscriptSettings(model=model, provider=normalize_provider(None, model), agent=FORMAT),
+            setting=TranscriptSettings(
+                model=model,
+                provider=normalize_provider(None, model),
+                parameters=_parameters(model_config),
+                agent=FORMAT,
+            ),
             instance=as_text(first_member(body, "instance_id")) or as_text(problem.get("id")),
             info=info,
             format=FORMAT,
             identity=[body.get("history"), steps],
-            metadata={**{key: body[key] for key in _METADATA if key in body}, "exit_reason": _exit_reason(steps)},
+            metadata={
+                **{key: body[key] for key in _METADATA if key in body},
+                "exit_reason": _exit_reason(steps),
+                "replay_config": config,
+            },
         ),
         location,
         suffix,
     )
+
+
+def _parameters(model_config: JSONObject) -> JSONObject:
+    """Return the parameters of all requests; other settings of the model are limits, keys and prices."""
+    sampling: JSONObject = {name: model_config[name] for name in _SAMPLING if model_config.get(name) is not None}
+    return {**sampling, **as_object(model_config.get("completion_kwargs"))}
 
 
 def _exit_reason(steps: list[JSONValue]) -> str:

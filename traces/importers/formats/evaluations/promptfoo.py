@@ -3,17 +3,27 @@
 Each row is a run: the prompt with its variables, the provider's answer, and a validator per assertion.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_object, other_members
+from traces.core.json_access import (
+    as_list,
+    as_object,
+    as_objects,
+    as_text,
+    first_member,
+    has_object,
+    list_or_single,
+    other_members,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import normalize_messages, normalize_tool_call, result_text
+from traces.importers.common.messages import normalize_messages, normalize_tool_call, normalize_tools, result_text
 from traces.importers.common.model_calls import (
     model_input,
     normalize_answer,
@@ -35,6 +45,8 @@ _ROW_FIELDS: Final = frozenset(
     | {"tokenUsage"}
 )
 _ROOT: Final = "test"
+# Settings of a provider that are no parameters of its requests.
+_CLIENT: Final = re.compile(r"api|base|organization|timeout|cost|python|worker", re.I)
 # `failureReason` of a row without an answer from the provider.
 _PROVIDER_FAILURE: Final = 2
 
@@ -47,6 +59,9 @@ class _Evaluation:
     description: str = ""
     timestamp: JSONValue = None
     prompts: list[JSONValue] = field(default_factory=list)
+    # Of providers, by their names.
+    settings: dict[str, JSONObject] = field(default_factory=dict)
+    tags: JSONValue = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,13 +110,25 @@ def _rows(value: JSONValue, evaluation: _Evaluation, location: str) -> Iterator[
     if "results" not in body:
         yield _Row(body=body, evaluation=evaluation, location=location)
         return
+    config = as_object(body.get("config"))
     file_evaluation = _Evaluation(
         id=as_text(first_member(body, "evalId")) or evaluation.id,
-        description=as_text(as_object(body.get("config")).get("description")) or evaluation.description,
+        description=as_text(config.get("description")) or evaluation.description,
         timestamp=first_member(body, "timestamp", "createdAt") or evaluation.timestamp,
         prompts=as_list(body.get("prompts")),
+        settings=dict(_settings(config.get("providers"))) or evaluation.settings,
+        tags=config.get("tags") or evaluation.tags,
     )
     yield from _rows(body["results"], file_evaluation, f"{location}/results")
+
+
+def _settings(providers: JSONValue) -> Iterator[tuple[str, JSONObject]]:
+    """Yield the settings of providers under their names: objects with an id, or the settings by id."""
+    for provider in as_objects(list_or_single(providers)):
+        by_id = {id: as_object(item) for id, item in provider.items()} if "id" not in provider else {}
+        for id, body in (by_id or {as_text(provider["id"]): provider}).items():
+            for name in {id, as_text(body.get("label"))} - {""}:
+                yield name, as_object(body.get("config"))
 
 
 def _run(row: _Row) -> RecordedRun:
@@ -111,6 +138,7 @@ def _run(row: _Row) -> RecordedRun:
         **other_members(body, _ROW_FIELDS),
         "provider_id": as_object(body.get("provider")).get("id"),
         "evaluation": row.evaluation.id,
+        "tags": row.evaluation.tags,
         "test": body.get("testIdx"),
         "prompt": body.get("promptIdx"),
         "variables": body.get("vars"),
@@ -205,8 +233,14 @@ def _model(row: _Row) -> RecordedStep:
     )
     prompt = parse_embedded(_prompt_text(body))
     messages = normalize_messages(prompt if isinstance(prompt, list) else _prompt_text(body))
-    config = as_object(as_object(body.get("prompt")).get("config"))
-    parameters: JSONObject = {key: value for key, value in config.items() if not isinstance(value, dict | list)}
+    provider_id = as_text(as_object(body.get("provider")).get("id"))
+    settings = row.evaluation.settings.get(_label(body)) or row.evaluation.settings.get(provider_id) or {}
+    # Those of the prompt override those of the provider.
+    config = {**(settings if model else {}), **as_object(as_object(body.get("prompt")).get("config"))}
+    parameters: JSONObject = {
+        key: value for key, value in config.items() if not isinstance(value, dict | list) and not _CLIENT.match(key)
+    }
+    tools = normalize_tools(config["tools"]) if isinstance(config.get("tools"), list) else []
     failure = _failure(body)
     facts: JSONObject = {
         "cached": response.get("cached"),
@@ -224,7 +258,7 @@ def _model(row: _Row) -> RecordedStep:
         provider=provider,
         status=StepStatus.ERROR if failure else StepStatus.OK,
         error=failure,
-        input=model_input(messages, [], normalize_parameters(parameters)) if messages else None,
+        input=model_input(messages, tools, normalize_parameters(parameters)) if messages else None,
         output=None if failure else normalize_answer(_answer(response), as_text(response.get("finishReason"))).output,
         tokens_in=usage.tokens_in,
         tokens_out=usage.tokens_out,
@@ -246,6 +280,8 @@ def _provider_and_model(body: JSONObject) -> tuple[str, str]:
 def _answer(response: JSONObject) -> JSONValue:
     """Return the answer: a text, an object, or a message with tool calls."""
     output = response.get("output")
+    if output == "":
+        return {"role": "assistant", "content": ""}
     calls = as_list(output)
     if calls and all(has_object(call, "function") for call in calls):
         return {"role": "assistant", "content": None, "tool_calls": [normalize_tool_call(call) for call in calls]}
@@ -264,6 +300,8 @@ def _check(result: JSONObject, number: int) -> RecordedStep:
     """Convert the result of an assertion into a validator step."""
     assertion = as_object(result.get("assertion"))
     details = {name: result[name] for name in ("score", "reason") if result.get(name) is not None}
+    # A model that grades has a request and tokens.
+    facts: JSONObject = {name: result[name] for name in ("tokensUsed", "metadata") if result.get(name)}
     return RecordedStep(
         key=f"assertion-{number}",
         type=StepType.VALIDATOR,
@@ -271,6 +309,7 @@ def _check(result: JSONObject, number: int) -> RecordedStep:
         input=assertion or None,
         name=as_text(first_member(assertion, "metric", "type")) or "assertion",
         output={"passed": result["pass"], **details} if isinstance(result.get("pass"), bool) else details or None,
+        attributes=facts,
     )
 
 

@@ -97,7 +97,7 @@ def _simulation(value: JSONValue, info: JSONObject, tasks: dict[str, JSONValue],
     messages: list[JSONValue] = []
     for message in require_list(body.get("messages") or [], f"{location}/messages"):
         tool_messages = as_object(message).get("tool_messages")
-        messages += as_list(tool_messages) if isinstance(tool_messages, list) else [message]
+        messages += as_list(tool_messages) if isinstance(tool_messages, list) else [_with_reason(message)]
     return _Trial(
         body=body,
         messages=messages,
@@ -105,6 +105,7 @@ def _simulation(value: JSONValue, info: JSONObject, tasks: dict[str, JSONValue],
             model=model.rsplit("/", 1)[-1],
             provider=normalize_provider(model.split("/", 1)[0] if "/" in model else "", model),
             parameters=normalize_parameters(as_object(agent.get("llm_args"))),
+            tools=[_tool(as_object(tool)) for tool in as_object(environment.get("tool_defs")).values()],
         ),
         metadata=other_members(body, _TRIAL_FIELDS)
         | {"evaluation": other_members(info, _EVALUATION_FIELDS), "agent": omit(agent, "llm", "llm_args")}
@@ -113,6 +114,21 @@ def _simulation(value: JSONValue, info: JSONObject, tasks: dict[str, JSONValue],
         identity=as_text(body.get("id")) or f"{task}/{as_text(body.get('trial'))}-{content_id(body, location)}",
         location=location,
     )
+
+
+def _tool(definition: JSONObject) -> JSONObject:
+    fields: JSONObject = {
+        "description": first_member(definition, "doc", "description"),
+        "parameters": first_member(definition, "params", "parameters"),
+    }
+    return {"name": definition.get("name"), **{name: item for name, item in fields.items() if item}}
+
+
+def _with_reason(message: JSONValue) -> JSONValue:
+    """Return an answer with the finish reason, which only the response that it was read from has."""
+    body = as_object(message)
+    reason = as_object(body.get("raw_data")).get("finish_reason")
+    return {**body, "finish_reason": reason} if reason and body.get("role") == "assistant" else message
 
 
 def _run(trial: _Trial) -> RecordedRun:

@@ -1,9 +1,9 @@
-"""Session files of Droid and Pi: a line about the session, then messages in lines that name their parents."""
+"""Session files of Droid, and of Pi and its forks: a line about the session, then messages that name their parents."""
 
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, first_member, has_object
+from traces.core.json_access import as_object, as_objects, as_text, first_member, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -18,6 +18,7 @@ FORMAT: Final = "session-tree"
 # The type of the line about the session -> the program that writes it.
 _PROGRAMS: Final = {"session_start": "droid", "session": "pi"}
 _SUMMARIES: Final = frozenset({"compaction", "compaction_state", "branch_summary"})
+_TITLES: Final = frozenset({"title", "title_change", "session_info"})
 _NOT_FACTS: Final = frozenset({"role", "content", "timestamp", "toolCallId", "toolName", "isError", "stopReason"})
 _USAGE: Final = {
     "input": "input_tokens",
@@ -82,12 +83,19 @@ def _run(id: str, header: JSONObject, lines: list[Line], metadata: JSONObject) -
             external_id=id,
             app=program,
             format=FORMAT,
-            title=as_text(first_member(header, "title", "name")),
+            title=_title(metadata) or as_text(first_member(header, "title", "name")),
             metadata={**facts, **metadata},
         ),
         transcripts.build_steps([_entry(line) for line in lines], TranscriptSettings(agent=program)),
         location=f"session {id}",
     )
+
+
+def _title(metadata: JSONObject) -> str:
+    """Return the last title that an event gave to the session."""
+    events = (event for event in as_objects(metadata.get("events")) if event.get("type") in _TITLES)
+    titles = [title for event in events if (title := as_text(first_member(event, "title", "name")))]
+    return titles[-1] if titles else ""
 
 
 def _entry(line: Line) -> TranscriptMessage:

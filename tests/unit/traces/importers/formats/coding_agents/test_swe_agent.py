@@ -227,3 +227,28 @@ def test_calls_of_steps_missing_in_history() -> None:
     assert (tool.tool_name, tool.call_id, tool.input, tool.output) == ("submit", "toolu_2", {"force": True}, "diff")
     assert tool.attributes["execution_time"] == 0.5
     assert body(model.output)["message"]["content"] == [*thoughts, {"type": "text", "text": "I submit."}]
+
+
+def test_settings_of_the_replay_config_are_parameters() -> None:
+    model_config = {"name": "gpt-4o", "temperature": 0.5, "top_p": 1.0, "per_instance_cost_limit": 3}
+    config = {"agent": {"model": {**model_config, "completion_kwargs": {"seed": 7}}}}
+    history = [{"role": "user", "content": "Fix it.", "message_type": "observation"}]
+    history.append({"role": "assistant", "content": "Done.", "message_type": "action"})
+    (run,) = read("swe-agent", {"history": history, "trajectory": [], "replay_config": orjson.dumps(config).decode()})
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert body(model.input)["parameters"] == {"temperature": 0.5, "top_p": 1.0, "seed": 7}
+    assert run.metadata["replay_config"] == config
+
+
+def test_rejected_answers_of_mini_are_failed_calls() -> None:
+    extra = {"interrupt_type": "FormatError", "model_response": "I forgot the call", "cost": 0.5}
+    messages = [
+        {"role": "user", "content": "Fix it."},
+        {"role": "user", "content": "No call found.", "extra": extra},
+        {"role": "assistant", "content": "Done.", "extra": {"cost": 0.25}},
+    ]
+    (run,) = read("mini-swe-agent", {"info": {"mini_version": "2.2"}, "messages": messages})
+    rejected, model = fixtures.steps(run, StepType.MODEL)
+    assert (rejected.error, rejected.cost_usd, rejected.output) == ("No call found.", Decimal("0.5"), None)
+    assert rejected.attributes == {"model_response": "I forgot the call"}
+    assert fixtures.request_contents(model) == ["Fix it.", "No call found."]

@@ -6,10 +6,12 @@ import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_object
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
+from traces.payloads.messages import ModelRequest
 
 OUTPUT: Any = fixtures.source("promptfoo.json").value
 TRIALS: Any = fixtures.source("tau_bench.json").value
@@ -187,3 +189,41 @@ def test_usage_of_a_user_that_only_calls_tools_is_kept() -> None:
     ((run,), _) = fixtures.detect_and_read("chat", orjson.dumps({"messages": messages}))
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert tool.attributes == {"requestor": "user", "cost": 0.25, "usage": {"prompt_tokens": 4562}}
+
+
+def test_tau2_tools_and_finish_reasons_are_read() -> None:
+    answer = {"role": "assistant", "content": "Yes.", "raw_data": {"finish_reason": "length"}}
+    simulation = {"id": "s1", "task_id": "1", "messages": [{"role": "user", "content": "Is Dune in stock?"}, answer]}
+    tool = {"name": "find_book", "doc": "Find a book.", "params": {"type": "object"}, "returns": {}}
+    info = {"environment_info": {"tool_defs": {"find_book": tool}}}
+    ((run,), _) = read({"info": info, "tasks": [], "simulations": [simulation]}, "tau-bench")
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert ModelRequest(model.input).tools == [
+        {"name": "find_book", "description": "Find a book.", "parameters": {"type": "object"}}
+    ]
+    assert as_object(model.output)["finish_reason"] == "length"
+
+
+def test_promptfoo_settings_of_providers_and_graders_are_read() -> None:
+    function = {"name": "find", "parameters": {"type": "object"}}
+    settings = {"max_tokens": 9, "temperature": 1, "apiKeyEnvar": "KEY", "tools": [{"function": function}]}
+    grade = {"pass": False, "assertion": {"type": "llm-rubric"}, "tokensUsed": {"total": 7}}
+    row = {
+        "provider": {"id": "openai:gpt-4o", "label": "mine"},
+        "prompt": {"raw": "Hi", "config": {"temperature": 0}},
+        "vars": {},
+        "success": False,
+        "response": {"output": ""},
+        "gradingResult": {"componentResults": [grade]},
+    }
+    for providers in (
+        [{"id": "openai:gpt-4o", "label": "mine", "config": settings}],
+        [{"openai:gpt-4o": {"config": settings}}],
+    ):
+        config = {"providers": ["echo", *providers], "tags": {"env": "night"}}
+        ((run,), _) = read({"evalId": "e", "config": config, "results": {"results": [row]}}, "promptfoo")
+        (model,), (check,) = fixtures.steps(run, StepType.MODEL), fixtures.steps(run, StepType.VALIDATOR)
+        request = ModelRequest(model.input)
+        assert (request.parameters, request.tools) == ({"max_tokens": 9, "temperature": 0}, [function])
+        assert model.output == {"message": {"role": "assistant", "content": ""}}
+        assert (check.attributes, run.metadata["tags"]) == ({"tokensUsed": {"total": 7}}, {"env": "night"})

@@ -332,3 +332,15 @@ def test_pieces_of_a_text_are_one_answer() -> None:
     events = [init, cursor_text("user", "How many?"), *pieces]
     ((run,), _) = fixtures.detect_and_read("cursor", fixtures.json_lines(events))
     assert fixtures.answer_contents(run) == ["Three copies."]
+
+
+def test_last_title_of_a_session_tree_is_its_name() -> None:
+    lines = [
+        {"type": "title", "v": 1, "title": "Books"},
+        {"type": "session", "version": 3, "id": "s", "cwd": "/shelf"},
+        {"type": "message", "id": "u", "parentId": None, "message": {"role": "user", "content": "Count them."}},
+        {"type": "message", "id": "a", "parentId": "u", "message": {"role": "assistant", "content": "Five."}},
+        {"type": "title_change", "id": "t", "parentId": "a", "title": "Red books"},
+    ]
+    (run,) = fixtures.read("session-tree", lines)
+    assert run.name == "Red books"
