@@ -19,7 +19,7 @@ from traces.importers.formats.benchmarks import (
     toolbench,
     xlam,
 )
-from traces.importers.formats.evaluations import agentbench, bfcl, helm, inspect_log, openai_evals, promptfoo, tau
+from traces.importers.formats.evaluations import agentbench, bfcl, helm, openai_evals, promptfoo, tau
 from traces.importers.formats.frameworks import langchain, langgraph
 from traces.importers.formats.histories import (
     adk,
@@ -35,16 +35,17 @@ from traces.importers.formats.histories import (
     strands,
     voice_calls,
 )
+from traces.importers.formats.inspect import logs
 from traces.importers.formats.workflows import dify, flowise, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
 
 FRAMEWORKS: Final = (
     Importer(
-        name=inspect_log.FORMAT,
+        name=logs.FORMAT,
         title="Inspect logs",
-        sniff=lambda sample: detection.SURE if inspect_log.is_inspect_file(sample) else 0.0,
-        parse=inspect_log.parse,
+        sniff=lambda sample: detection.SURE if logs.is_inspect_file(sample) else 0.0,
+        parse=logs.parse,
         by_line=lines_are_runs,
     ),
     Importer(

@@ -9,8 +9,9 @@ import pytest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.files.source import Source
-from traces.importers.formats.evaluations import inspect_log, tau
+from traces.importers.formats.evaluations import tau
 from traces.importers.formats.frameworks import langchain, langgraph
+from traces.importers.formats.inspect import logs
 from traces.payloads.conversation import Messages
 
 
@@ -75,7 +76,7 @@ def _parse_run(parse: Callable[[Any], Iterator[RecordedRun]], value: JSONValue) 
 
 @pytest.mark.parametrize(
     ("parse", "document"),
-    [(inspect_log.parse, _inspect), (langchain.parse, _langchain), (langgraph.parse, _langgraph), (tau.parse, _tau)],
+    [(logs.parse, _inspect), (langchain.parse, _langchain), (langgraph.parse, _langgraph), (tau.parse, _tau)],
     ids=["inspect", "langchain", "langgraph", "tau"],
 )
 def test_stored_messages_grow_linearly(
@@ -88,4 +89,4 @@ def test_stored_messages_grow_linearly(
 
 
 def test_inspect_ranges_select_input_messages() -> None:
-    assert _input_lengths(_parse_run(inspect_log.parse, _inspect(6))) == [1, 2, 5, 6, 9, 10]
+    assert _input_lengths(_parse_run(logs.parse, _inspect(6))) == [1, 2, 5, 6, 9, 10]

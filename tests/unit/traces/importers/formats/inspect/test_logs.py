@@ -15,6 +15,7 @@ from traces.importers import registry
 from traces.importers.files.archives import Archive
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
+from traces.payloads.messages import ModelRequest
 
 LOG: Any = fixtures.source("inspect_log.json").value
 SAMPLE: Any = orjson.loads(Archive(fixtures.source("inspect_log.eval").data).read("samples/stock_epoch_2.json"))
@@ -64,7 +65,8 @@ def test_events_become_a_tree() -> None:
         ("agent", "includes", "scorers"),
         ("validator", "includes", "includes"),
     ]
-    assert run.metadata["other_events"] == {"sandbox": 1}
+    ((event,),) = [step.attributes["events"] for step in run.steps if "events" in step.attributes]
+    assert (event["action"], event["cmd"], "other_events" in run.metadata) == ("exec", "ls", False)
 
 
 def test_pooled_messages_and_attachments_are_resolved() -> None:
@@ -235,3 +237,32 @@ def test_samples_have_all_counts_and_times(has_events: bool) -> None:
     assert (model.tokens_in, model.tokens_cached, problems) == (25, 20, [])
     assert body(model.attributes["usage"])["reasoning_tokens"] == 1
     assert (str(run.started_at)[11:19], str(run.ended_at)[11:19]) == ("10:00:00", "10:00:09")
+
+
+def test_notes_and_results_without_calls_are_kept() -> None:
+    result = {"role": "tool", "content": "3 copies", "tool_call_id": "c1", "function": "find"}
+    score = {"value": "C", "metadata": {"judge": "strict"}}
+    base = {"id": 1, "epoch": 1, "input": "Is Dune in stock?", "target": "yes", "store": {"count": 3}}
+    sample = {**base, "messages": [result], "scores": {"match": score}}
+    note = {"event": "info", "data": "Looked twice", "span_id": "s", "working_start": 0.5}
+    answer = {"role": "assistant", "content": "Yes."}
+    call = {"event": "model", "model": "openai/gpt-4o", "input": [], "output": {"choices": [{"message": answer}]}}
+    traced = {**base, "id": 2, "messages": [], "events": [note, {"event": "state"}, call]}
+    config = {"temperature": 0.5, "max_tokens": None}
+    evaluation = {"task": "shop", "model_generate_config": config, "dataset": {"name": "shelf", "sample_ids": [1, 2]}}
+    plain = {**base, "id": 3, "messages": [{"role": "user", "content": "Hi"}, answer]}
+    log = {"status": "success", "eval": evaluation, "samples": [sample, traced, plain]}
+    runs, problems = read(orjson.dumps(log))
+    assert (problems, [run.metadata["store"] for run in runs]) == ([], [{"count": 3}] * 3)
+    first, second, third = runs
+    assert (first.name, first.judgements[0].detail) == ("Is Dune in stock?", {"metadata": {"judge": "strict"}})
+    assert first.steps[0].attributes["unread_messages"] == [
+        {"role": "tool", "content": "3 copies", "tool_call_id": "c1"}
+    ]
+    assert second.metadata["events"] == [{"event": "info", "data": "Looked twice"}]
+    assert (second.metadata["other_events"], second.metadata["evaluation"]["dataset"]) == (
+        {"state": 1},
+        {"name": "shelf"},
+    )
+    (model,) = fixtures.steps(third, StepType.MODEL)
+    assert ModelRequest(model.input).parameters == {"temperature": 0.5}

@@ -27,14 +27,16 @@ from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_span, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
-from traces.importers.formats.evaluations.inspect_usage import read_usage
+from traces.importers.formats.inspect.reports import Reports
+from traces.importers.formats.inspect.usage import read_usage
 from traces.payloads.conversation import Conversation, Messages
 
 ROOT: Final = "sample"
 # Open conversations: several agents take turns.
 _MAX_CONVERSATIONS: Final = 8
+# Changes of what samples and steps contain.
+_CHANGES: Final = frozenset({"state", "store"})
 _ATTACHMENT: Final = "attachment://"
-
 
 _Bounds = list[tuple[JSONValue, ...]]
 
@@ -77,13 +79,15 @@ class _Reading:
     keys: set[str] = field(default_factory=lambda: {ROOT})
     open_steps: list[str] = field(default_factory=list)
     ignored_events: Counter[str] = field(default_factory=Counter)
+    reports: Reports = field(default_factory=Reports)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SampleSteps:
-    """The steps of a sample's events, and the number of ignored events by kind."""
+    """The steps of a sample's events, what events report outside tools, and the number of ignored ones by kind."""
 
     steps: list[RecordedStep]
+    reports: list[JSONValue]
     ignored_events: dict[str, int]
 
 
@@ -98,7 +102,8 @@ def read_steps(sample: JSONObject, location: str) -> SampleSteps:
         starts.append(len(pool))
     reading = _Reading(attachments=attachments, pool=pool, starts=starts)
     _read_events(reading, as_list(sample.get("events")), ROOT, location)
-    return SampleSteps(steps=list(_drop_empty_containers(reading)), ignored_events=dict(reading.ignored_events))
+    steps, reports = reading.reports.attach(_drop_empty_containers(reading), reading.owners)
+    return SampleSteps(steps=steps, reports=reports, ignored_events=dict(reading.ignored_events))
 
 
 def normalize_sample_messages(value: JSONValue, attachments: JSONObject) -> list[JSONObject]:
@@ -134,8 +139,10 @@ def _read_events(reading: _Reading, events: list[JSONValue], parent: str, locati
             reading.steps.append(step)
             if inner_events := as_list(event.get("events")):
                 _read_events(reading, inner_events, step.key, event_location)
+        elif kind in _CHANGES:
+            reading.ignored_events[kind] += 1
         elif kind not in ("step", "sample_init"):
-            reading.ignored_events[kind or "unknown"] += 1
+            reading.reports.add(as_object(_resolve_attachments(event, reading.attachments)), container_key)
     del reading.open_steps[depth:]
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 import orjson
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_text, first_member, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import JudgementKind, StepStatus, StepType
@@ -18,7 +18,7 @@ from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement, termination
 from traces.importers.common.messages import result_text
-from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.model_calls import normalize_parameters, normalize_provider
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
@@ -27,9 +27,9 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value, require_list, require_object
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record, Source
-from traces.importers.formats.evaluations import inspect_events
-from traces.importers.formats.evaluations.inspect_events import ROOT
-from traces.importers.formats.evaluations.inspect_usage import read_usage
+from traces.importers.formats.inspect import events
+from traces.importers.formats.inspect.events import ROOT
+from traces.importers.formats.inspect.usage import read_usage
 
 FORMAT: Final = "inspect"
 _HEADERS: Final = ("header.json", "_journal/start.json")
@@ -39,7 +39,11 @@ _LETTERS: Final = {"C": JudgementKind.PASS, "I": JudgementKind.FAIL, "N": Judgem
 _PARTIAL: Final = 0.5
 _SAMPLE_FACTS: Final = (
     *("target", "choices", "metadata", "model_usage", "role_usage", "total_time", "working_time", "limit"),
-    *("error_retries", "invalidation"),
+    *("error_retries", "invalidation", "store", "files", "setup"),
+)
+_EVALUATION_FACTS: Final = (
+    *("eval_id", "created", "task_file", "task_version", "dataset", "sandbox", "revision", "packages", "solver"),
+    *("model_generate_config", "model_args", "model_base_url", "model_roles"),
 )
 
 
@@ -142,13 +146,12 @@ def _run(sample: _Sample) -> RecordedRun:
     task, model = as_text(evaluation.get("task")), as_text(evaluation.get("model"))
     error = as_object(body.get("error"))
     facts: JSONObject = {name: body.get(name) for name in _SAMPLE_FACTS}
-    sample_steps = inspect_events.read_steps(body, sample.location)
+    evaluation_facts: JSONObject = {name: evaluation[name] for name in _EVALUATION_FACTS if evaluation.get(name)}
+    if "dataset" in evaluation_facts:
+        evaluation_facts["dataset"] = omit(as_object(evaluation["dataset"]), "sample_ids")
+    sample_steps = events.read_steps(body, sample.location)
     has_calls = any(step.type is StepType.MODEL for step in sample_steps.steps)
-    steps = (
-        [_root(body, task, sample.location), *sample_steps.steps]
-        if has_calls
-        else _transcript(body, model, sample.location)
-    )
+    steps = [_root(body, task, sample.location), *sample_steps.steps] if has_calls else _transcript(sample, model)
     return build_run(
         RunFacts(
             external_id=_identity(sample),
@@ -168,7 +171,9 @@ def _run(sample: _Sample) -> RecordedRun:
                 "run_id": evaluation.get("run_id"),
                 "task_args": evaluation.get("task_args"),
                 "task_metadata": evaluation.get("metadata"),
+                "evaluation": evaluation_facts,
                 "error": error or None,
+                "events": sample_steps.reports,
                 "other_events": dict(sample_steps.ignored_events),
             },
             judgements=[*_judgements(as_object(body.get("scores"))), *_termination(body)],
@@ -194,9 +199,7 @@ def _root(body: JSONObject, task: str, location: str) -> RecordedStep:
     task_input = body.get("input")
     attachments = as_object(body.get("attachments"))
     messages = [
-        message
-        for item in as_list(task_input)
-        for message in inspect_events.normalize_sample_messages(item, attachments)
+        message for item in as_list(task_input) for message in events.normalize_sample_messages(item, attachments)
     ]
     error = as_text(as_object(body.get("error")).get("message"))
     answer = as_text(as_object(body.get("output")).get("completion"))
@@ -213,11 +216,15 @@ def _root(body: JSONObject, task: str, location: str) -> RecordedStep:
     )
 
 
-def _transcript(body: JSONObject, model: str, location: str) -> list[RecordedStep]:
+def _transcript(sample: _Sample, model: str) -> list[RecordedStep]:
     """Build the steps of a sample without logged events."""
+    body, location = sample.value, sample.location
     attachments = as_object(body.get("attachments"))
     messages: list[TranscriptMessage] = []
     entries = as_list(body.get("messages"))
+    if entries and not any(as_object(entry).get("role") in ("user", "assistant") for entry in entries):
+        # A log may have only the results of tools.
+        entries = [*_input_messages(body.get("input")), *entries]
     last_answer = next((entry for entry in reversed(entries) if as_object(entry).get("role") == "assistant"), None)
     for index, entry in enumerate(entries):
         error = as_object(as_object(entry).get("error"))
@@ -226,13 +233,15 @@ def _transcript(body: JSONObject, model: str, location: str) -> list[RecordedSte
             "model": as_object(entry).get("model"),
             **(_output_facts(as_object(body.get("output"))) if entry is last_answer else {}),
         }
-        for message in inspect_events.normalize_sample_messages(entry, attachments):
+        for message in events.normalize_sample_messages(entry, attachments):
             known_facts = {name: value for name, value in facts.items() if value}
             messages.append(
                 TranscriptMessage(value={**message, **known_facts}, location=f"{location}/messages/{index}")
             )
     setting = TranscriptSettings(
-        model=model.split("/", 1)[-1], provider=normalize_provider(model.split("/", 1)[0], model)
+        model=model.split("/", 1)[-1],
+        provider=normalize_provider(model.split("/", 1)[0], model),
+        parameters=normalize_parameters(as_object(sample.evaluation.get("model_generate_config"))),
     )
     steps = transcripts.build_steps(messages, setting)
     problem = as_text(as_object(body.get("error")).get("message"))
@@ -241,6 +250,10 @@ def _transcript(body: JSONObject, model: str, location: str) -> list[RecordedSte
     limit = _limit(body)
     has_result = bool(limit or as_object(body.get("scores")))
     return benchmark_scores.fail_without_turns(steps, limit) if has_result else steps
+
+
+def _input_messages(task_input: JSONValue) -> list[JSONValue]:
+    return [{"role": "user", "content": task_input}] if isinstance(task_input, str) else as_list(task_input)
 
 
 def _limit(body: JSONObject) -> str:
@@ -262,11 +275,13 @@ def _termination(body: JSONObject) -> list[RecordedJudgement]:
 def _judgements(scores: JSONObject) -> Iterator[RecordedJudgement]:
     for name, score_value in scores.items():
         score = as_object(score_value)
+        detail: JSONObject = {part: score[part] for part in ("metadata", "history") if score.get(part)}
         comments = [as_text(score.get(part)) for part in ("answer", "explanation") if as_text(score.get(part))]
         value = score.get("value")
         parts = value.items() if isinstance(value, dict) else [("", value)]
         for part, number in parts:
-            yield _judgement(f"{name}.{part}" if part else name, number, ": ".join(comments))
+            verdict = _judgement(f"{name}.{part}" if part else name, number, ": ".join(comments))
+            yield replace(verdict, detail=detail)
 
 
 def _judgement(name: str, value: JSONValue, comment: str) -> RecordedJudgement:

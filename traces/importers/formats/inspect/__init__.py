@@ -1,0 +1,1 @@
+"""Logs of Inspect (inspect_ai), and the events of their samples."""
