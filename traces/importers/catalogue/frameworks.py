@@ -19,7 +19,7 @@ from traces.importers.formats.benchmarks import (
     toolbench,
     xlam,
 )
-from traces.importers.formats.evaluations import agentbench, bfcl, helm, openai_evals, promptfoo, tau
+from traces.importers.formats.evaluations import agentbench, bfcl, helm, openai_evals, promptfoo, tau, terminal_bench
 from traces.importers.formats.frameworks import langchain, langgraph
 from traces.importers.formats.histories import (
     adk,
@@ -142,6 +142,13 @@ FRAMEWORKS: Final = (
         title="tau-bench and tau2-bench results",
         sniff=detection.sniff_by_value(tau.is_result),
         parse=tau.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=terminal_bench.FORMAT,
+        title="Terminal-Bench results",
+        sniff=detection.sniff_by_value(terminal_bench.is_result),
+        parse=terminal_bench.parse,
         by_line=lines_are_runs,
     ),
     Importer(

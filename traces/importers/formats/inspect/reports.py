@@ -28,13 +28,13 @@ class Reports:
         steps = list(steps)
         tools = {step.key: step for step in steps if step.type is StepType.TOOL}
         events_of_tools: dict[str, list[JSONValue]] = {}
-        others: list[JSONValue] = []
+        general_events: list[JSONValue] = []
         for event, container in self.events:
             # A tool takes the place of its span after the events in it.
             key = owners.get(as_text(event.get("span_id")), container)
             facts = {name: item for name, item in event.items() if name not in _LINKS and item is not None}
-            (events_of_tools.setdefault(key, []) if key in tools else others).append(facts)
-        return [_with_events(step, events_of_tools.get(step.key, [])) for step in steps], others
+            (events_of_tools.setdefault(key, []) if key in tools else general_events).append(facts)
+        return [_with_events(step, events_of_tools.get(step.key, [])) for step in steps], general_events
 
 
 def _with_events(step: RecordedStep, events: list[JSONValue]) -> RecordedStep:

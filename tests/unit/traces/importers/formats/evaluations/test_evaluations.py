@@ -227,3 +227,21 @@ def test_promptfoo_settings_of_providers_and_graders_are_read() -> None:
         assert (request.parameters, request.tools) == ({"max_tokens": 9, "temperature": 0}, [function])
         assert model.output == {"message": {"role": "assistant", "content": ""}}
         assert (check.attributes, run.metadata["tags"]) == ({"tokensUsed": {"total": 7}}, {"env": "night"})
+
+
+def test_trials_of_terminal_bench_have_tests_and_verdicts() -> None:
+    tests = {"test_count": "passed", "test_names": "failed"}
+    trial = {"id": "t1", "trial_name": "shelf.1-of-2", "task_id": "shelf", "instruction": "Count the books."}
+    times = {"agent_started_at": "2026-10-01T10:00:00Z", "agent_ended_at": "2026-10-01T10:01:00Z"}
+    rest = {"is_resolved": False, "failure_mode": "unset", "total_input_tokens": 9, "total_output_tokens": 0}
+    cut = {**trial, **rest, "id": "t2", "failure_mode": "agent_timeout", "parser_results": None}
+    results = [{**trial, **rest, **times, "parser_results": tests}, cut]
+    (run, timeout), problems = read({"id": "r", "results": results}, "terminal-bench")
+    assert (run.external_id, run.name, run.status, problems) == ("t1", "Count the books.", RunStatus.COMPLETED, [])
+    assert (run.steps[0].tokens_in, run.steps[0].tokens_out, run.steps[0].ended_at is None) == (9, None, False)
+    checks = [(step.name, as_object(step.output)["passed"]) for step in fixtures.steps(run, StepType.VALIDATOR)]
+    assert checks == [("test_count", True), ("test_names", False)]
+    assert [(judgement.name, judgement.kind) for judgement in run.judgements] == [("resolved", JudgementKind.FAIL)]
+    assert (timeout.status, timeout.steps[0].error) == (RunStatus.FAILED, "agent_timeout")
+    ((single,), _) = read(results[0], "terminal-bench")
+    assert single.steps == run.steps
