@@ -16,7 +16,7 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
 from traces.importers.formats.chats import chat
 from traces.importers.formats.chats.openai_items import page_items
-from traces.importers.formats.coding_agents import claude_stream
+from traces.importers.formats.coding_agents import claude_agents, claude_stream
 from traces.importers.formats.evaluations import harbor_trials
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.replay_tools import kurral
@@ -146,6 +146,8 @@ def sniff_claude_code(sample: Sample) -> float:
         as_text(line.get("type")) in {"user", "assistant"} and "sessionId" in line and has_object(line, "message")
         for line in lines
     )
+    if sample.values and all(claude_agents.is_note(value) for value in sample.values):
+        return SURE
     is_linked_line = any({"uuid", "parentUuid", "sessionId", "type"} <= line.keys() for line in lines)
     return SURE if is_message_line or is_linked_line else 0.0
 

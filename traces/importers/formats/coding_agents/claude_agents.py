@@ -1,7 +1,8 @@
 """Places of sub-agents in a Claude Code session: below the calls that started them, which a sub-agent may have made.
 
 A call is known by its id (`parent_tool_use_id`), by the agent or the workflow that its result names, or by the task in
-its arguments.
+its arguments. Files beside that of a sub-agent name its type and its call (`agent-….meta.json`), and the results in a
+workflow (`journal.jsonl`).
 """
 
 import re
@@ -10,7 +11,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_object, as_text
+from traces.core.json_access import as_object, as_text, omit
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.messages import message_text
@@ -19,6 +21,28 @@ from traces.importers.formats.coding_agents.claude_branches import Line
 from traces.payloads.messages import ModelRequest
 
 _WORKFLOW: Final = re.compile(r"workflows/([^/]+)/")
+_AGENT_FILE: Final = re.compile(r"agent-([^/]+)\.meta\.json$")
+_SESSION_FOLDER: Final = re.compile(r"([^/]+)/subagents/")
+# Of what a file states about a sub-agent: its type is its name, and its call is known by the id.
+_TYPE: Final = "agentType"
+_CALL: Final = "toolUseId"
+
+
+def is_note(value: JSONValue) -> bool:
+    """Return whether `value` is what a file beside a sub-agent's states: its facts, or a line of a journal."""
+    body = as_object(value)
+    is_journal = {"key", "agentId"} <= body.keys() and body.get("type") in ("started", "result")
+    return is_journal or (_TYPE in body and body.keys().isdisjoint({"uuid", "sessionId", "message"}))
+
+
+def session_of(file: str) -> str:
+    """Return the session in whose folder a file about a sub-agent is; empty without a folder."""
+    return match[1] if (match := _SESSION_FOLDER.search(file)) else ""
+
+
+def agent_of(file: str) -> str:
+    """Return the id of the sub-agent that a file is about; empty for another file."""
+    return match[1] if (match := _AGENT_FILE.search(file)) else ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,6 +51,11 @@ class SubAgent:
 
     lines: Sequence[Line]
     steps: list[RecordedStep]
+    facts: JSONObject = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return as_text(self.facts.get(_TYPE)) or "sub-agent"
 
     @property
     def id(self) -> str:
@@ -67,6 +96,8 @@ class _Calls:
         line = agent.lines[0]
         if call_id := as_text(line.record.get(claude_stream.CALLER)):
             return self.by_id.get(call_id)
+        if (call_id := as_text(agent.facts.get(_CALL))) in self.by_id:
+            return self.by_id[call_id]
         workflow = match[1] if (match := _WORKFLOW.search(line.location)) else ""
         if step := (agent.id and self.by_agent.get(agent.id)) or (workflow and self.by_workflow.get(workflow)):
             return step
@@ -113,10 +144,10 @@ def nest(agent: SubAgent, prefix: str, caller: RecordedStep | None) -> list[Reco
     """Return the steps of a sub-agent, below its caller if there is one."""
     caller_key = caller.key if caller else None
     root, *inner_steps = agent.steps
-    facts = {"agent_id": agent.id} if agent.id else {}
+    facts: JSONObject = {**({"agent_id": agent.id} if agent.id else {}), **omit(agent.facts, _TYPE, _CALL)}
     return [
         replace(
-            root, key=prefix + root.key, parent=caller_key, name="sub-agent", attributes={**root.attributes, **facts}
+            root, key=prefix + root.key, parent=caller_key, name=agent.name, attributes={**root.attributes, **facts}
         ),
         *(_move(step, prefix, root.key) for step in inner_steps),
     ]

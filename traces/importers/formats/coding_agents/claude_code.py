@@ -18,7 +18,7 @@ from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
-from traces.importers.formats.coding_agents import claude_stream
+from traces.importers.formats.coding_agents import claude_agents, claude_stream
 from traces.importers.formats.coding_agents.claude_agents import SubAgent, nest, place
 from traces.importers.formats.coding_agents.claude_branches import Branch, Line, branches, chains, close_gaps
 
@@ -34,6 +34,9 @@ _METADATA = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forke
 
 # By session and kind.
 _Statements = dict[str, dict[str, JSONObject]]
+# Longer than the facts about a sub-agent.
+_LONG = 2**16
+_ONLY_NOTES = "only facts about a sub-agent: import the files of its session too"
 _ONLY_RESULT = "only the result of a session: import its session file too, or its output as stream-json"
 
 
@@ -80,9 +83,10 @@ def keys(source: Source) -> set[str]:
     """Return the ids of the sessions with lines in a file."""
     try:
         records = [record for record, _ in claude_stream.read_records(source)]
-        return {
+        sessions = {
             _session_id(record, source) for record in records if _is_line(record) or claude_stream.statement(record)
         }
+        return sessions or {claude_agents.session_of(source.name)} - {""}
     except BadFile:
         return set()
 
@@ -91,23 +95,38 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield the runs of each session, which may span several files."""
     sessions: dict[str, _Session] = {}
     results: list[tuple[Source, _Statements]] = []
-    for source in sources:
+    notes = {index: note for index, source in enumerate(sources) if (note := _note(source))}
+    for source in [source for index, source in enumerate(sources) if index not in notes]:
         try:
             results.append((source, _read(source, sessions, qualify_locations=len(sources) > 1)))
         except BadFile as problem:
             source.problems.append(problem)
+    for index in () if sessions else notes:
+        sources[index].problems.append(BadFile(_ONLY_NOTES, "/"))
     for source, statements in results:
         for session_id, records in statements.items():
             if session_id in sessions:
                 sessions[session_id].statements |= records
             else:
                 source.problems.append(BadFile(_ONLY_RESULT, f"session {session_id}"))
+    facts = {claude_agents.agent_of(sources[index].name): note for index, note in notes.items()}
     for session_id, session in sessions.items():
         try:
-            for run in _runs(session_id, session):
+            for run in _runs(session_id, session, facts):
                 yield _add_statements(run, session.statements) if run.external_id == session_id else run
         except BadFile as problem:
             session.last.problems.append(problem)
+
+
+def _note(source: Source) -> JSONObject:
+    """Return the first record of a file about a sub-agent; an empty object for any other file."""
+    # A sample, because sessions are long, and reading lines reports the bad ones.
+    sample = Source(name=source.name, data=source.data.split(b"\n", 1)[0] if len(source.data) > _LONG else source.data)
+    try:
+        record = next((record for record, _ in sample.objects()), {})
+    except BadFile:
+        return {}
+    return record if claude_agents.is_note(record) else {}
 
 
 def _read(source: Source, sessions: dict[str, _Session], *, qualify_locations: bool) -> _Statements:
@@ -191,11 +210,15 @@ def _drop_unreadable(line: Line, problems: list[BadFile]) -> Line:
     )
 
 
-def _runs(session_id: str, session: _Session) -> Iterator[RecordedRun]:
+def _runs(session_id: str, session: _Session, facts: dict[str, JSONObject]) -> Iterator[RecordedRun]:
     lines = session.lines
     main_lines = close_gaps([line for line in lines if not line.record.get("isSidechain")])
     agents = [
-        SubAgent(lines=chain, steps=transcripts.build_steps(_messages(chain), _SETTING))
+        SubAgent(
+            lines=chain,
+            steps=transcripts.build_steps(_messages(chain), _SETTING),
+            facts=facts.get(as_text(chain[0].record.get("agentId")), {}),
+        )
         for chain in chains([line for line in lines if line.record.get("isSidechain")])
     ]
     main_branches = list(branches(main_lines))
