@@ -37,12 +37,10 @@ class NewDocument:
     text: str
 
     @classmethod
-    def of_positions(cls, run_id: UUID, first_step: int, positions: Mapping[str, Sequence[int]]) -> "NewDocument":
-        entries = [
-            f"{word}:{places[0]}" if len(places) == 1 else f"{word}:{','.join(map(str, places))}"
-            for word, places in positions.items()
-        ]
-        return cls(run_id=run_id, first_step=first_step, words=" ".join(positions), text=" ".join(entries))
+    def of_positions(cls, run_id: UUID, first_step: int, positions: Mapping[str, str]) -> "NewDocument":
+        """Build a document of words with their positions, which are separated by commas."""
+        text = " ".join([f"{word}:{places}" for word, places in positions.items()])
+        return cls(run_id=run_id, first_step=first_step, words=" ".join(positions), text=text)
 
 
 class Match(NamedTuple):
@@ -81,16 +79,18 @@ def set_own_words(words: Mapping[UUID, AbstractSet[str]]) -> None:
                     cursor.execute(f"UPDATE {_TABLE} SET words = %s WHERE id = %s", [document.text, id])
 
 
-def _with_own_words(text: str, words: AbstractSet[str]) -> dict[str, list[int]]:
+def _with_own_words(text: str, words: AbstractSet[str]) -> dict[str, str]:
     """Return the words of a document with their positions, and these in place of the run's own words."""
-    positions: dict[str, list[int]] = {}
+    positions: dict[str, str] = {}
     for entry in text.split():
         word, _, places = entry.rpartition(":")
-        if step_positions := [place for place in map(int, places.split(",")) if place != RUN_POSITION]:
-            positions[word] = step_positions
+        first, _, others = places.partition(",")
+        if step_places := others if first == str(RUN_POSITION) else places:
+            positions[word] = step_places
     for word in words:
         if len(word) <= MAX_LENGTH:
-            positions[word] = [RUN_POSITION, *positions.get(word, ())]
+            places = positions.get(word)
+            positions[word] = f"{RUN_POSITION},{places}" if places else str(RUN_POSITION)
     return positions
 
 

@@ -170,9 +170,12 @@ class _Section:
 
     def __init__(self, first_step: int) -> None:
         self.first_step = first_step
-        self._positions: dict[str, list[int]] = {}
+        self._positions: dict[str, str] = {}
         # Words that have enough positions.
         self._complete_words: set[str] = set()
+        # A long step adds its words in pieces.
+        self._latest_words: AbstractSet[str] = set()
+        self._latest_position = 0
         self._size = 0
 
     @property
@@ -181,16 +184,19 @@ class _Section:
 
     def add(self, words: AbstractSet[str], position: int) -> None:
         positions = self._positions
-        new_words = words - positions.keys()
+        if position == self._latest_position:
+            words = words - self._latest_words
+        new_words = words.difference(positions)
+        ending = f",{position}"
         for word in words - new_words - self._complete_words:
-            places = positions[word]
-            # A long step adds its words in pieces.
-            if places[-1] != position:
-                places.append(position)
-            if len(places) == _MAX_POSITIONS:
+            positions[word] += ending
+            if position >= _MAX_POSITIONS and positions[word].count(",") == _MAX_POSITIONS - 1:
                 self._complete_words.add(word)
-        new_words = {word for word in new_words if len(word) <= MAX_LENGTH}
-        positions.update((word, [position]) for word in new_words)
+        if max(map(len, new_words), default=0) > MAX_LENGTH:
+            new_words = {word for word in new_words if len(word) <= MAX_LENGTH}
+        positions |= dict.fromkeys(new_words, str(position))
+        self._latest_words = words | self._latest_words if position == self._latest_position else words
+        self._latest_position = position
         self._size += len("".join(new_words).encode()) + _WORD_COST * len(new_words)
 
     def document(self, run_id: UUID) -> NewDocument:

@@ -3,11 +3,13 @@
 A text is found where it first occurs, and a copied step in its source.
 """
 
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from functools import lru_cache
+from itertools import chain, groupby, islice
+from operator import itemgetter
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -17,6 +19,7 @@ from traces.payloads.digest_packing import part_digests
 from traces.search.tokens import words_of_json, words_of_text
 from traces.storage import artifacts
 from traces.storage.artifacts import StoredBytes
+from traces.storage.packs import RecentPacks
 
 # Bytes of a piece. Each step may have one of new text, whatever the rest of its run contains.
 PIECE: Final = 16 * 1024
@@ -36,6 +39,12 @@ _COLUMNS: Final = (
 )
 
 
+# Words and their bytes.
+_Piece = tuple[AbstractSet[str], int]
+# Names of steps, tools and models repeat in all runs of a program.
+_name_words: Final = lru_cache(_CACHE)(words_of_text)
+
+
 class StepWords(NamedTuple):
     """New words of a step: those of its first piece, or those of `extra` further bytes."""
 
@@ -45,15 +54,25 @@ class StepWords(NamedTuple):
     extra: int
 
 
-class _Part(NamedTuple):
-    """The words in the first piece of an artifact, the artifacts that it refers to, and its size."""
+@dataclass(kw_only=True, slots=True)
+class _Part:
+    """The first piece of an artifact, the artifacts that it refers to, and its size."""
 
     sha256: str
-    words: AbstractSet[str]
+    data: bytes
     refers_to: Sequence[str]
     size: int
+    uses: int = 0
+    _words: AbstractSet[str] | None = None
 
-    def pieces(self) -> Iterator[tuple[AbstractSet[str], int]]:
+    @property
+    def words(self) -> AbstractSet[str]:
+        """The words of the first piece. They stay, because other runs have this part, too."""
+        if self._words is None:
+            self._words = words_of_json(self.data)
+        return self._words
+
+    def pieces(self) -> Iterator[_Piece]:
         """Yield the words and the size of each piece. A long artifact is read again, so that few are in memory."""
         yield self.words, min(self.size, PIECE)
         if self.size > PIECE:
@@ -80,38 +99,54 @@ def forget_parts() -> None:
 
 def step_words(run_ids: Sequence[UUID]) -> Iterator[StepWords]:
     """Yield the new words of the steps of these runs, in order."""
-    readings = {run_id: _Reading() for run_id in run_ids}
+    readings, recent_packs = {run_id: _Reading() for run_id in run_ids}, RecentPacks()
     steps = Step.objects.filter(run_id__in=run_ids).order_by("run_id", "sequence_no")
     rows = steps.values_list(*_COLUMNS).iterator(chunk_size=_STEPS)
     while chunk := list(islice(rows, _STEPS)):
+        rows_by_run = [(readings[run_id], list(run_rows)) for run_id, run_rows in groupby(chunk, itemgetter(0))]
+        notes = _notes({row[7] for row in chunk if row[3] == StepType.AGENT and row[4] is None}, recent_packs)
+        refs = {ref for reading, run_rows in rows_by_run for row in run_rows for ref in row[5:7]}
         # The payloads of a long run refer to those of its earlier steps, over and over.
-        is_one_run = chunk[0][0] == chunk[-1][0]
-        notes = _notes({row[7] for row in chunk if row[3] == StepType.AGENT and row[4] is None})
-        refs = {ref for row in chunk for ref in row[5:7] if ref not in readings[row[0]].visits}
-        parts = _load((refs | notes) - {""}, readings[chunk[0][0]].visits if is_one_run else set())
-        for run_id, number, label, _, _, *refs_and_texts in chunk:
-            new_parts = _new_parts([ref for ref in refs_and_texts[:3] if ref in parts], parts, readings[run_id].visits)
-            if label == Label.EXACT:
-                # To be found in the source, but no text of later steps.
-                deque(new_parts, maxlen=0)
-                continue
-            pieces = chain(_text_pieces(" ".join(refs_and_texts[3:])), *(part.pieces() for part in new_parts))
-            for words, extra in _allowed_pieces(pieces, readings[run_id]):
-                yield StepWords(run_id, number, words, extra)
+        visits = rows_by_run[0][0].visits if len(rows_by_run) == 1 else set()
+        parts = _load((refs | notes) - visits - {""}, visits, recent_packs)
+        for reading, run_rows in rows_by_run:
+            for run_id, number, label, _, _, *refs_and_texts in run_rows:
+                new_parts = _new_parts(refs_and_texts[:3], parts, reading.visits)
+                # A copied step is to be found in its source, but no text of later steps.
+                if label != Label.EXACT:
+                    pieces = _pieces_of_step(refs_and_texts[3:], new_parts, reading)
+                    yield from (StepWords(run_id, number, words, extra) for words, extra in pieces)
 
 
-def _notes(refs: set[str]) -> set[str]:
+def _notes(refs: set[str], recent_packs: RecentPacks) -> set[str]:
     """Return which attributes contain messages that no step contains."""
     return {
         artifact.sha256
-        for artifact in artifacts.verify(refs - {""})
+        for artifact in artifacts.verify(refs - {""}, recent_packs)
         if isinstance(artifact, StoredBytes) and any(name in artifact.data for name in _NOTES)
     }
 
 
-def _allowed_pieces(
-    pieces: Iterable[tuple[AbstractSet[str], int]], reading: _Reading
-) -> Iterator[tuple[AbstractSet[str], int]]:
+def _pieces_of_step(texts: Sequence[str], parts: Sequence[_Part], reading: _Reading) -> Iterable[_Piece]:
+    """Return the words of a step's texts and new parts; those of most steps are one piece."""
+    *names, error = texts
+    if len(error) + sum([part.size for part in parts]) >= PIECE:
+        pieces = chain(_text_pieces(" ".join(texts)), *(part.pieces() for part in parts))
+        return _allowed_pieces(pieces, reading)
+    shared_words: list[AbstractSet[str]] = [_name_words(" ".join(names)), words_of_text(error)]
+    # Most parts are of this run alone: their words are looked up together, and none is cached.
+    own_data: list[bytes] = []
+    for part in parts:
+        if part.uses:
+            shared_words.append(part.words)
+        else:
+            own_data.append(part.data)
+        part.uses += 1
+    words = words_of_json(b" ".join(own_data)).union(*shared_words)
+    return [(words, 0)] if words else []
+
+
+def _allowed_pieces(pieces: Iterable[_Piece], reading: _Reading) -> Iterator[_Piece]:
     """Join pieces to at least the size of one, and yield them up to the allowance of the run."""
     words: set[str] = set()
     size, is_first = 0, True
@@ -129,19 +164,21 @@ def _allowed_pieces(
         reading.allowance -= 0 if is_first else size
 
 
-def _new_parts(refs: Iterable[str], parts: dict[str, _Part], visits: set[str]) -> Iterator[_Part]:
-    """Yield the parts that no earlier step contains, and add them to `visits`."""
+def _new_parts(refs: Iterable[str], parts: dict[str, _Part], visits: set[str]) -> list[_Part]:
+    """Return the parts that no earlier step contains, and add them to `visits`."""
+    new_parts: list[_Part] = []
     # The output first, and the newest messages of the input before the older ones.
     stack = list(refs)
     while stack:
         ref = stack.pop()
-        if ref not in visits and ref in parts:
+        if ref not in visits and (part := parts.get(ref)) is not None:
             visits.add(ref)
-            yield parts[ref]
-            stack += parts[ref].refers_to
+            new_parts.append(part)
+            stack += part.refers_to
+    return new_parts
 
 
-def _text_pieces(text: str) -> Iterator[tuple[AbstractSet[str], int]]:
+def _text_pieces(text: str) -> Iterator[_Piece]:
     if len(text) <= PIECE:
         yield words_of_text(text), 0
     else:
@@ -171,15 +208,15 @@ def _end(data: bytes, start: int) -> int:
     return end
 
 
-def _load(digests: set[str], visits: set[str]) -> dict[str, _Part]:
+def _load(digests: set[str], visits: set[str], recent_packs: RecentPacks) -> dict[str, _Part]:
     """Return these artifacts and those that they refer to; missing and damaged ones are skipped."""
     parts: dict[str, _Part] = {}
     while digests:
         parts |= _cached_parts(digests)
-        for artifact in artifacts.verify(digests - parts.keys()):
+        for artifact in artifacts.verify(digests.difference(parts), recent_packs):
             if isinstance(artifact, StoredBytes):
                 parts[artifact.sha256] = _remember(artifact)
-        references = (ref for digest in digests & parts.keys() for ref in parts[digest].refers_to)
+        references = (ref for digest in digests.intersection(parts) for ref in parts[digest].refers_to)
         digests = {ref for ref in references if ref not in parts and ref not in visits}
     return parts
 
@@ -192,8 +229,9 @@ def _cached_parts(digests: Iterable[str]) -> dict[str, _Part]:
 
 
 def _remember(artifact: StoredBytes) -> _Part:
-    data = artifact.data
-    part = _Part(artifact.sha256, words_of_json(next(_pieces(data), b"")), part_digests(data), len(data))
+    data, size = artifact.data, len(artifact.data)
+    first = data if size <= PIECE else next(_pieces(data))
+    part = _Part(sha256=artifact.sha256, data=first, refers_to=part_digests(data), size=size)
     _parts[artifact.sha256] = part
     if len(_parts) > _CACHE:
         _parts.popitem(last=False)

@@ -52,33 +52,43 @@ def words_of_json(data: bytes) -> set[str]:
         data = _STRUCTURE.sub(b" ", data)
     if b"\\" in data:
         data = _ESCAPE.sub(b" ", data)
-    if data.isascii():
-        return _words_of_chains(set(data.translate(_TABLE).lower().decode("ascii").split()))
-    return words_of_text(data.decode(errors="replace"))
+    return _words_of_ascii(data) if data.isascii() else words_of_text(data.decode(errors="replace"))
 
 
 def words_of_text(text: str) -> set[str]:
-    return _words_of_chains(set(_CHAIN.findall(fold(text))))
+    if text.isascii():
+        return _words_of_ascii(text.encode())
+    return _words_of_chains(set(_CHAIN.findall(_JOINTS.sub("-", fold(text)))))
+
+
+def _words_of_ascii(data: bytes) -> set[str]:
+    # Most joints end a sentence: without them, their words are no chains.
+    text = data.translate(_TABLE).lower().replace(b"- ", b" ").decode("ascii")
+    return _words_of_chains(set(text.split()))
 
 
 def _words_of_chains(chains: set[str]) -> set[str]:
-    words = set(filter(str.isalnum, chains))
-    for chain in chains - words:
-        first, *rest = _JOINTS.split(chain)
-        words.add(first)
-        for second in rest:
-            words.add(second)
-            if _is_reference(first, second):
-                words.add(first + _HYPHEN + second)
-            first = second
+    """Return the words of chains with one kind of joint; most chains are a word."""
+    joined_chains = [chain for chain in chains if "-" in chain]
+    words = chains.difference(joined_chains).union(*map(_words_of_chain, joined_chains))
     words.discard("")
     return words
 
 
-def _is_reference(first: str, second: str) -> bool:
-    """Whether two words with a joint between them are a reference, and not too long for the index."""
-    letters = first + second
-    return not letters.isalpha() and first != "" != second and len(letters) < MAX_LENGTH
+def _words_of_chain(chain: str) -> list[str]:
+    """Return the words and references of a chain, and empty ones."""
+    words = chain.split("-")
+    return words if "".join(words).isalpha() else words + _references(words)
+
+
+def _references(words: Sequence[str]) -> list[str]:
+    """Return the reference of each word and the next, or an empty text: none, or too long for the index."""
+    return [
+        first + _HYPHEN + second
+        if first and second and not (first + second).isalpha() and len(first + second) < MAX_LENGTH
+        else ""
+        for first, second in pairwise(words)
+    ]
 
 
 def query_words(words: Iterable[str]) -> list[str]:
@@ -93,12 +103,12 @@ def query_words(words: Iterable[str]) -> list[str]:
 def _query_tokens(parts: Sequence[str]) -> Iterator[str]:
     """Yield the references of a chain, and the words that are in none of them."""
     is_second = False
-    for first, second in pairwise([*parts, ""]):
-        if _is_reference(first, second):
-            yield first + _HYPHEN + second
+    for word, reference in zip(parts, _references([*parts, ""]), strict=True):
+        if reference:
+            yield reference
         elif not is_second:
-            yield first
-        is_second = _is_reference(first, second)
+            yield word
+        is_second = bool(reference)
 
 
 def word_pattern(words: Iterable[str]) -> re.Pattern[str]:

@@ -272,7 +272,7 @@ def _payload_if_whole(digest: str) -> Iterator[tuple[str, JSONValue]]:
 
 def places(digests: Iterable[str]) -> Iterator[packs.Member]:
     """Yield where the artifacts are that exist."""
-    for key, *place in _rows("artifact.sha256, pack_id, artifact.start, size", sorted({*map(digest_key, digests)})):
+    for key, *place in _rows("artifact.sha256, pack_id, artifact.start, size", sorted({*digest_keys([*digests])})):
         yield key.hex(), *place
 
 
