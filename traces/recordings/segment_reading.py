@@ -20,6 +20,7 @@ from traces.models import Segment
 from traces.recordings import salvage
 from traces.recordings.jobs import Job
 from traces.recordings.segment_redaction import marker_kinds
+from traces.storage import bulk
 from traces.storage.compression import decompress
 
 logger = structlog.get_logger("traces.recordings")
@@ -88,7 +89,7 @@ def stand_in(job: Job, format: str) -> RecordedRun | None:
 def read_segments(recording_ids: Sequence[UUID]) -> dict[UUID, list[SegmentRow]]:
     """Return the compressed segments of recordings in the order of their arrival, read with one query."""
     segments: dict[UUID, list[SegmentRow]] = {}
-    rows = Segment.objects.filter(recording__in=recording_ids).order_by("id")
+    rows = Segment.objects.filter(bulk.among("recording", recording_ids)).order_by("id")
     for recording_id, *row in rows.values_list("recording", *SegmentRow._fields):
         segments.setdefault(recording_id, []).append(SegmentRow(*row))
     return segments

@@ -277,16 +277,12 @@ def _insert_new_runs(
         return []
     with transaction.atomic():
         _insert_runs(runs, placements)
-        ids = {id for chunk in bulk.chunks(run.run_id for run in runs) for id in _existing_ids(chunk)}
+        ids = set(Run.objects.filter(bulk.among("id", [run.run_id for run in runs])).values_list("id", flat=True))
         own_runs = [run for run in runs if run.run_id in ids]
         insert_contents(own_runs, provenance)
         services.insert_judgements([run_judgements(run) for run in own_runs])
         seal_recorded(run.run_id for run in own_runs)
     return own_runs
-
-
-def _existing_ids(ids: Sequence[UUID]) -> Iterable[UUID]:
-    return Run.objects.filter(id__in=ids).values_list("id", flat=True)
 
 
 def _insert_runs(runs: Iterable[PreparedRun], placements: Mapping[UUID, Placement]) -> None:
@@ -319,9 +315,9 @@ def insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[UUID, Prepa
 
 def seal_recorded(run_ids: Iterable[UUID]) -> None:
     """Seal complete runs whose judgements are stored."""
-    for chunk in bulk.chunks(run_ids):
-        Run.objects.filter(id__in=chunk).update(sealed_at=datetime.now(UTC))
-        sealed_runs.add(chunk)
+    ids = list(run_ids)
+    Run.objects.filter(bulk.among("id", ids)).update(sealed_at=datetime.now(UTC))
+    sealed_runs.add(ids)
     notify.touch("runs")
 
 
