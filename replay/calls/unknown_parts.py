@@ -1,19 +1,22 @@
 """Inputs with unknown parts: new values that cannot be derived from a changed step. Pure."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from replay.calls.typed_messages import TypedMessages
 from replay.core.calls import Call
 from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node
-from replay.inputs.changes import Incoming, Misses
+from replay.inputs.changes import Change, Incoming, Misses
 from replay.inputs.rebuilt_inputs import is_reply, message_place
-from replay.inputs.substitution import substitute
+from replay.inputs.substitution import quotes_same_phrase, substitute
+from replay.inputs.texts import leaves_in
 from replay.overrides.request_edits import edited_names
 from replay.state.replay_state import ReplayState
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind
+from traces.payloads.messages import Message
+from traces.provenance.short_values import words_of
 
 
 class UnknownParts:
@@ -26,7 +29,12 @@ class UnknownParts:
         self._messages = TypedMessages(context, state)
 
     def check(self, node: Node, incoming: Incoming, messages: Sequence[JSONValue] = ()) -> None:
-        """Mark values that an unchanged step also provides: their origin is ambiguous."""
+        """Mark values that an unchanged step also provides: their origin is ambiguous.
+
+        What a person may have typed stays as recorded.
+        """
+        changes = {change.node.no: change for _, change in incoming}
+        self.misses = [link for link in self.misses if not _may_be_typed(link, changes, messages)]
         if not any(link.kind is EdgeKind.VALUE for link, _ in incoming):
             return
         links = self._context.graph.links.get(node.no, ())
@@ -80,8 +88,8 @@ def _ambiguous(
         for link, change in incoming
         if _has_value(link)
         and _place(link) in ambiguous_places
-        and not _is_in_reply(link, messages)
         and substitute(link.value, change) != link.value
+        and not _may_be_typed(link, {change.node.no: change}, messages)
     ]
 
 
@@ -93,6 +101,21 @@ def _place(link: Link) -> tuple[str, str]:
     return link.consumer_path, link.value.casefold()
 
 
-def _is_in_reply(link: Link, messages: Sequence[JSONValue]) -> bool:
+def _may_be_typed(link: Link, changes: Mapping[int, Change], messages: Sequence[JSONValue]) -> bool:
+    """True if a person may have typed what a link traces: it is in a reply, and in the conversation before it.
+
+    What the conversation did not show, code wrote: a result as a user's message, or examples before a question.
+    """
     index, _ = message_place(link.consumer_path)
-    return index is not None and index < len(messages) and is_reply(messages, index)
+    if index is None or index >= len(messages) or not is_reply(messages, index):
+        return False
+    # The latest ones first, which a reply mostly refers to.
+    earlier_texts = ("\n".join(leaves_in(message)) for message in reversed(messages[:index]))
+    if link.value:
+        return any(f" {_words(link.value)} " in f" {_words(text)} " for text in earlier_texts)
+    reply, change = Message(messages[index]).text, changes.get(link.producer)
+    return change is not None and any(quotes_same_phrase(reply, text, change) for text in earlier_texts)
+
+
+def _words(text: str) -> str:
+    return " ".join(words_of(text))

@@ -73,10 +73,10 @@ def rebuild_slots(
             # The recorded message no longer exists.
             continue
         elif rest:
-            # A user's reply stays as recorded if its new text is unknown.
-            reply_misses = None if index < len(prefix_slots) or is_reply(messages, index) else misses
+            # The request whose history this one continues misses its own.
+            new_misses = None if index < len(prefix_slots) else misses
             place = _content if rest.startswith("/content") else _place_changes
-            replace_text = partial(place, group=group, misses=reply_misses)
+            replace_text = partial(place, group=group, misses=new_misses)
             slots[index] = [replace_at(message, rest, replace_text) for message in slots[index]]
         elif index >= len(prefix_slots):
             # The prefix already contains the new message, and those that led to it.

@@ -64,6 +64,11 @@ def substitute(text: str, change: Change) -> str | None:
     return "".join(piece.result for piece in pieces) if is_held else None
 
 
+def quotes_same_phrase(text: str, other: str, change: Change) -> bool:
+    """True if two texts share a phrase of a changed output as it was recorded."""
+    return not _contents(change).old_runs.isdisjoint({*_runs(text)} & {*_runs(other)})
+
+
 class _Contents(NamedTuple):
     """The values of the recorded output, and the phrases of both outputs."""
 

@@ -97,6 +97,30 @@ def test_message_from_code_is_not_typed() -> None:
     assert _step(plan, 2).typed == []
 
 
+LOOK = _model("look", [_message("user", "Look it up.")], "It was sent on 2026-04-21, and is lost.")
+
+
+@pytest.mark.parametrize(
+    ("earlier", "reply"),
+    [("priority high", "2026-04-21"), ("Action: look up B-77", "Observation: 2026-04-21")],
+    ids=["example before a question", "agent whose texts act"],
+)
+def test_value_that_no_message_showed_is_from_code(earlier: str, reply: str) -> None:
+    messages = [_message("user", "Hello."), _message("assistant", earlier), _message("user", reply)]
+    step = _step(_plan(_run(LOOK, _model("talk", messages, "I see.")), 1, "Nothing is known."), 2)
+    assert (str(step.reason), step.note) == (
+        "simulation_policy_fallback",
+        "Part of its input depends on step 1, and its new value is unknown",
+    )
+
+
+def test_value_that_a_message_showed_may_be_typed() -> None:
+    question = _message("user", "When did it leave?")
+    messages = [question, _message("assistant", "It left on 2026-04-21."), _message("user", "2026-04-21?")]
+    run = _run(_model("ask", [question], "It left on 2026-04-21."), LOOK, _model("doubt", messages, "No."))
+    assert str(_step(_plan(run, 2, "Nothing is known."), 3).reason) == "source_output_reused"
+
+
 @given(st.lists(st.tuples(st.integers(0, 20), st.booleans()), max_size=24))
 def test_each_branch_of_a_conversation_has_its_own_replies(branches: list[tuple[int, bool]]) -> None:
     """Each step continues any earlier one, with one reply or with two."""
