@@ -40,11 +40,18 @@ class Agent:
 
     def fragment(self) -> str:
         """A value as code writes it into a text."""
-        name = self.random.choice([*RENDERINGS])
-        text = RENDERINGS[name](self.value())
-        if name in CHOICES:
-            self.run.choose(self.place, text)
-        return text
+        return self.rendering(self.random.choice([*RENDERINGS]))(self.value())
+
+    def rendering(self, name: str) -> Rendering:
+        """A way to write values, which notes its choices."""
+
+        def render(value: JSONValue) -> str:
+            text = RENDERINGS[name](value)
+            if name in CHOICES:
+                self.run.choose(self.place, text)
+            return text
+
+        return render
 
     def text(self) -> str:
         """A text with one or two values."""

@@ -19,6 +19,7 @@ _KINDS: Final[Mapping[StepType, str]] = {
     StepType.RETRIEVAL: "RETRIEVER",
     StepType.PROMPT: "PROMPT",
     StepType.VALIDATOR: "EVALUATOR",
+    StepType.SAFETY: "GUARDRAIL",
     StepType.PLANNER: "CHAIN",
     StepType.AGENT: "AGENT",
     StepType.TURN: "CHAIN",

@@ -7,6 +7,7 @@ from typing import Final
 
 from tests.bench.truth.agent import Agent, as_text
 from tests.bench.truth.brain import system_prompt
+from tests.bench.truth.patterns import PATTERNS
 from tests.bench.truth.runtime import Changes, Runtime, find_rules
 from tests.bench.truth.statements import STATEMENTS, Statement
 from traces.core.json_access import as_objects
@@ -53,7 +54,7 @@ class Program:
 
 def random_program(seed: str) -> Program:
     random = Random(seed)
-    statements = random.choices(STATEMENTS, k=random.randint(1, 5))
+    statements = random.choices((*STATEMENTS, *PATTERNS), k=random.randint(1, 5))
     customers = random.sample(CUSTOMERS, k=random.choice((1, 2, 2, 3)))
     return Program(seed, tuple(statements), tuple(customers), remembers=random.random() < 0.3)
 

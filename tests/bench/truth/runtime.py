@@ -156,6 +156,23 @@ class Runtime:
         self._clock += 1
         self.steps[index] = replace(self.steps[index], output=output, ended_at=self._now())
 
+    @contextmanager
+    def tool_container(self, place: str, name: str, arguments: JSONObject) -> Iterator[JSONObject]:
+        """A tool with steps inside; its output is the `result` that the block puts into the object."""
+        key, edit = self._next(f"{place}:{name}")
+        index, output = len(self.steps), dict[str, JSONValue]()
+        self._record(key, StepType.TOOL, name, arguments, None, tool_name=name)
+        self._parents.append(key)
+        yield output
+        self._parents.pop()
+        self._clock += 1
+        result, status = output["result"], StepStatus.OK
+        if "tool" in edit:
+            change = as_object(edit["tool"])
+            result, status = change["output"], StepStatus(str(change.get("status", StepStatus.OK)))
+        self.steps[index] = replace(self.steps[index], output=result, status=status, ended_at=self._now())
+        output["result"] = result if status is StepStatus.OK else f"Error: {json.dumps(result)}"
+
     def choose(self, place: str, choice: JSONValue) -> None:
         """Note what code chose at a place."""
         self.choices.append((place, choice))

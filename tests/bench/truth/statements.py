@@ -20,13 +20,13 @@ def ask(agent: Agent) -> JSONValue:
     """One model call with a text that code built."""
     style = agent.random.choice(("writer", "router", "extractor", "critic"))
     request = agent.request(system_prompt(style, agent.random.choice(("", "Be brief."))))
-    return _content(agent.run.model(agent.place, request))
+    return content_of(agent.run.model(agent.place, request))
 
 
 def loop(agent: Agent) -> JSONValue:
     """An agent loop with tools, some of them in parallel."""
     tools = agent.random.sample(_TOOLS, 2)
-    return _loop(agent, agent.request(system_prompt("clerk")), tools)
+    return run_loop(agent, agent.request(system_prompt("clerk")), tools)
 
 
 def talk(agent: Agent) -> JSONValue:
@@ -42,7 +42,7 @@ def talk(agent: Agent) -> JSONValue:
     agent.run.choose(agent.place, [Message(message).role for message in messages])
     with agent.run.container(agent.place, StepType.TURN, {"messages": [agent.history[-1]]}) as output:
         length = len(messages)
-        text = _loop(agent, messages, tools)
+        text = run_loop(agent, messages, tools)
         if messages is not agent.history:
             agent.history += messages[length:]
         output["message"] = agent.history[-1]
@@ -57,22 +57,22 @@ def search(agent: Agent) -> JSONValue:
         agent.run.code(agent.place, StepType.PLANNER, {"texts": [*texts]}, lambda _: {"best": best})
         texts = sorted(texts)[:1]
     system = system_prompt("writer", "Use these rules:\n" + "\n".join(texts))
-    return _content(agent.run.model(agent.place, agent.request(system)))
+    return content_of(agent.run.model(agent.place, agent.request(system)))
 
 
 def route(agent: Agent) -> JSONValue:
     """A model's word chooses the prompt of the next one."""
-    queue = _content(agent.run.model(agent.place, agent.request(system_prompt("router"))))
+    queue = content_of(agent.run.model(agent.place, agent.request(system_prompt("router"))))
     notes = {"billing": "You count money.", "shipping": "You know carriers.", "technical": "You repair things."}
     note = notes.get(as_text(queue), "You help with everything.")
     agent.run.choose(agent.place, note)
-    return _content(agent.run.model(f"{agent.place}.desk", agent.request(system_prompt("writer", note))))
+    return content_of(agent.run.model(f"{agent.place}.desk", agent.request(system_prompt("writer", note))))
 
 
 def vote(agent: Agent) -> JSONValue:
     """The majority of three answers."""
     request = agent.request(system_prompt("router"))
-    answers = [as_text(_content(agent.run.model(agent.place, request, temperature=heat / 2))) for heat in range(3)]
+    answers = [as_text(content_of(agent.run.model(agent.place, request, temperature=heat / 2))) for heat in range(3)]
     winner = Counter(answers).most_common(1)[0][0]
     agent.run.choose(agent.place, winner)
     return winner
@@ -87,7 +87,9 @@ def retry(agent: Agent) -> JSONValue:
             agent.run.choose(agent.place, attempt)
             return result
         except AgentError as error:
-            text = as_text(_content(agent.run.model(agent.place, _question("writer", f"Repair this: {text}\n{error}"))))
+            text = as_text(
+                content_of(agent.run.model(agent.place, question("writer", f"Repair this: {text}\n{error}")))
+            )
     agent.run.choose(agent.place, "failed")
     return "failed"
 
@@ -96,26 +98,28 @@ def delegate(agent: Agent) -> JSONValue:
     """A sub-agent with a task of its own."""
     task = agent.text()
     with agent.run.container(agent.place, StepType.AGENT, {"task": task}) as output:
-        answer = _loop(agent, _question("clerk", task), ("get_order", "convert"))
+        answer = run_loop(agent, question("clerk", task), ("get_order", "convert"))
         output["text"] = answer
     return answer
 
 
 def hand_over(agent: Agent) -> JSONValue:
     """A loop whose calls are answered by agents or searches without a tool step."""
-    return _loop(agent, agent.request(system_prompt("clerk")), agent.random.choice((("ask_expert",), ("find_rules",))))
+    return run_loop(
+        agent, agent.request(system_prompt("clerk")), agent.random.choice((("ask_expert",), ("find_rules",)))
+    )
 
 
 def criticise(agent: Agent) -> JSONValue:
     """A draft that a critic may send back."""
     text = agent.text()
-    draft = as_text(_content(agent.run.model(agent.place, _question("writer", text))))
+    draft = as_text(content_of(agent.run.model(agent.place, question("writer", text))))
     drafts = [draft]
     for _ in range(2):
-        verdict = _content(agent.run.model(f"{agent.place}.critic", _question("critic", f"Judge this: {draft}")))
+        verdict = content_of(agent.run.model(f"{agent.place}.critic", question("critic", f"Judge this: {draft}")))
         if verdict == "good":
             break
-        draft = as_text(_content(agent.run.model(agent.place, _question("writer", f"{text}\n{verdict}: {draft}"))))
+        draft = as_text(content_of(agent.run.model(agent.place, question("writer", f"{text}\n{verdict}: {draft}"))))
         drafts.append(draft)
     agent.run.choose(agent.place, len(drafts))
     return draft
@@ -124,21 +128,21 @@ def criticise(agent: Agent) -> JSONValue:
 def call_tool(agent: Agent) -> JSONValue:
     """A tool call that code makes."""
     arguments: JSONObject = {"order_id": agent.random.choice((agent.fragment(), ORDERS[0])), "about": agent.fragment()}
-    return _safe_call(agent, "get_order", arguments)
+    return safe_call(agent, "get_order", arguments)
 
 
 def remember(agent: Agent) -> JSONValue:
     """Code writes a note, and reads one."""
     key = agent.random.choice(QUEUES)
-    _safe_call(agent, "save_note", {"key": key, "text": agent.fragment()})
-    return _safe_call(agent, "read_note", {"key": agent.random.choice((key, *QUEUES))})
+    safe_call(agent, "save_note", {"key": key, "text": agent.fragment()})
+    return safe_call(agent, "read_note", {"key": agent.random.choice((key, *QUEUES))})
 
 
 def render(agent: Agent) -> JSONValue:
     """A prompt template that a model gets."""
     variables: JSONObject = {"case": agent.fragment(), "tone": agent.random.choice(("warm", "formal"))}
     text = agent.run.prompt(agent.place, "Write about {case} in a {tone} tone.", variables)
-    return _content(agent.run.model(agent.place, _question("writer", text)))
+    return content_of(agent.run.model(agent.place, question("writer", text)))
 
 
 def check(agent: Agent) -> JSONValue:
@@ -150,12 +154,12 @@ def check(agent: Agent) -> JSONValue:
         value,
         lambda value: {"ok": len(as_text(value)) % 3 > 0, "size": len(as_text(value))},
     )
-    return _content(agent.run.model(agent.place, _question("critic", f"The check says {as_text(verdict)}.")))
+    return content_of(agent.run.model(agent.place, question("critic", f"The check says {as_text(verdict)}.")))
 
 
 def extract(agent: Agent) -> JSONValue:
     """Structured output whose fields become arguments of a tool."""
-    answer = _content(agent.run.model(agent.place, agent.request(system_prompt("extractor"))))
+    answer = content_of(agent.run.model(agent.place, agent.request(system_prompt("extractor"))))
     factor, data = agent.random.choice((1, 2)), fields(answer)
     amount = data.get("amount")
     arguments: JSONObject = {
@@ -163,7 +167,7 @@ def extract(agent: Agent) -> JSONValue:
         "amount": amount * factor if isinstance(amount, int) else amount,
         "date": str(data.get("date", "")).replace("-", "/"),
     }
-    return _safe_call(agent, "convert", arguments)
+    return safe_call(agent, "convert", arguments)
 
 
 def summarise(agent: Agent) -> JSONValue:
@@ -171,10 +175,10 @@ def summarise(agent: Agent) -> JSONValue:
     messages: list[JSONValue] = [{"role": "system", "content": system_prompt("writer")}]
     for role in ("user", "assistant", "user"):
         messages.append({"role": role, "content": agent.fragment() or "nothing"})
-    return _content(agent.run.model(agent.place, messages))
+    return content_of(agent.run.model(agent.place, messages))
 
 
-def _loop(agent: Agent, messages: list[JSONValue], tools: tuple[str, ...] | list[str]) -> JSONValue:
+def run_loop(agent: Agent, messages: list[JSONValue], tools: tuple[str, ...] | list[str]) -> JSONValue:
     message: JSONObject = {}
     for _ in range(_MAX_TURNS):
         message = agent.run.model(agent.place, messages, tools=tools)
@@ -184,7 +188,7 @@ def _loop(agent: Agent, messages: list[JSONValue], tools: tuple[str, ...] | list
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": as_text(result)})
         if not Message(message).calls:
             break
-    return _content(message)
+    return content_of(message)
 
 
 def _answer(agent: Agent, tool: str, arguments: JSONObject, call_id: str) -> JSONValue:
@@ -192,26 +196,26 @@ def _answer(agent: Agent, tool: str, arguments: JSONObject, call_id: str) -> JSO
         return "\n".join(agent.run.retrieve(agent.place, as_text(arguments.get("task", "")), 1))
     if tool == "ask_expert":
         with agent.run.container(agent.place, StepType.AGENT, {"task": arguments.get("task")}) as output:
-            text = _content(
-                agent.run.model(f"{agent.place}.expert", _question("writer", as_text(arguments.get("task"))))
+            text = content_of(
+                agent.run.model(f"{agent.place}.expert", question("writer", as_text(arguments.get("task"))))
             )
             output["text"] = text
         return text
-    return _safe_call(agent, tool, arguments, call_id)
+    return safe_call(agent, tool, arguments, call_id)
 
 
-def _safe_call(agent: Agent, tool: str, arguments: JSONObject, call_id: str = "") -> JSONValue:
+def safe_call(agent: Agent, tool: str, arguments: JSONObject, call_id: str = "") -> JSONValue:
     try:
         return agent.run.tool(agent.place, tool, arguments, call_id)
     except AgentError as error:
         return f"Error: {error}"
 
 
-def _question(style: str, text: str) -> list[JSONValue]:
+def question(style: str, text: str) -> list[JSONValue]:
     return [{"role": "system", "content": system_prompt(style)}, {"role": "user", "content": text}]
 
 
-def _content(message: JSONObject) -> JSONValue:
+def content_of(message: JSONObject) -> JSONValue:
     return message.get("content") or ""
 
 
