@@ -51,7 +51,7 @@ def witness(steps: Sequence[WitnessStep], numbers: Mapping[Place, int]) -> Witne
     contents: dict[Content, int] = {}
     outputs_by_kind: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for step in steps:
-        for digest in step.digests:
+        for digest in filter(None, step.digests):
             contents.setdefault((step.type, step.name, digest), step.no)
         if step.output_ref:
             outputs_by_kind.setdefault((step.type, step.name), []).append((step.no, step.output_ref))

@@ -224,7 +224,9 @@ class ResolverChain:
             return None
         exclude = () if call.node is None else (call.node.id,)
         hit = self.environment.cached(call.reduced_signature or call.signature, exclude=exclude)
-        return None if hit is None else from_cache(hit, Reason.CACHE_SIGNATURE)
+        if hit is None or self._redacted_values.hides_content(call.input):
+            return None
+        return from_cache(hit, Reason.CACHE_SIGNATURE)
 
     def _call_live(self, call: Call) -> Answer | None:
         """Call a provider if the policy allows live calls of this kind."""

@@ -1,8 +1,19 @@
-"""Values that a recording does not contain, because they were redacted: no live call can be made with them. Pure."""
+"""Values that a recording does not contain, because they were redacted. Pure.
 
+No live call can be made with them, and a call with the same markers need not be the same call.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from replay.inputs.texts import texts_in
 from traces.core.json_types import JSONValue
 from traces.payloads.messages import ModelRequest
+from traces.provenance.hidden_content import has_gap, is_hidden
 from traces.redaction.markers import FAILURE, kinds
+
+# Kind of a value for which a recorder wrote a marker of its own.
+_HIDDEN: Final = "hidden"
 
 
 class RedactedValues:
@@ -21,14 +32,25 @@ class RedactedValues:
             return "its input was not stored, because its redaction failed"
         return f"a live call would need a redacted value ({', '.join(names)}); override the input to make it"
 
+    @staticmethod
+    def hides_content(input: JSONValue) -> bool:
+        """True if other calls may look like one with this input, because markers replace a part of it."""
+        return any(map(has_gap, texts_in(input)))
+
     def _kinds(self, input: JSONValue) -> list[str]:
         messages = ModelRequest(input).messages
         rest = {key: item for key, item in input.items() if key != "messages"} if isinstance(input, dict) else input
         message_kinds = [kind for message in messages for kind in self._kinds_of(message)]
-        return [*message_kinds, *kinds(rest if messages else input)]
+        return [*message_kinds, *_kinds_in(rest if messages else input)]
 
     def _kinds_of(self, message: JSONValue) -> tuple[str, ...]:
         entry = self._kinds_by_message.get(id(message))
         if entry is None:
-            entry = self._kinds_by_message[id(message)] = message, tuple(kinds(message))
+            entry = self._kinds_by_message[id(message)] = message, tuple(_kinds_in(message))
         return entry[1]
+
+
+def _kinds_in(value: JSONValue) -> Iterator[str]:
+    yield from kinds(value)
+    if any(is_hidden(text) and not any(kinds(text)) for text in texts_in(value)):
+        yield _HIDDEN

@@ -18,6 +18,7 @@ import orjson
 from traces.core.canonical import digest, digest_bytes
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
+from traces.provenance.hidden_content import has_gap
 from traces.provenance.output_placements import Reading
 from traces.provenance.short_values import Source, Span, ValueIndex, words_of
 from traces.provenance.text_index import TextIndex
@@ -34,7 +35,8 @@ _PICTURES: Final = ("So", "Sk")
 class UnexplainedContent:
     """Content of unknown origin at `path` of an input. It appeared first in the input of `first_step`.
 
-    `digest` identifies the place and the content, with gaps for the values in it that are explained.
+    `digest` identifies the place and the content, with gaps for the values in it that are explained. Without one, the
+    content was not recorded, and may differ from any other.
     """
 
     path: str
@@ -69,6 +71,8 @@ class _Analysis:
     repetitions: Sequence[tuple[int, int]]
     # Empty if the whole text is explained.
     remainder: str
+    # A part of it was not recorded.
+    has_gap: bool
 
 
 @dataclass(slots=True)
@@ -101,6 +105,8 @@ class Origins:
         remainder = analysis.remainder
         if len(spans) < len(analysis.spans):
             remainder = _remainder(text, _ranges(spans, analysis.repetitions))
+        if analysis.has_gap:
+            return sources, [hidden_content(no, path, text)]
         return sources, [self.item(no, path, shape, remainder)] if remainder else []
 
     def item(self, no: int, path: str, shape: str, content: str, *, snippet: str = "") -> UnexplainedContent:
@@ -133,10 +139,16 @@ class Origins:
             return cached
         repetitions = self.texts.covers(text)
         spans = tuple(span for span in self.values.find(text, reply=reply) if not _is_inside(span, repetitions))
-        analysis = _Analysis(spans, repetitions, _remainder(text, _ranges(spans, repetitions)))
+        remainder = _remainder(text, _ranges(spans, repetitions))
+        analysis = _Analysis(spans, repetitions, remainder, has_gap(text))
         if len(words_of(text[:200])) > 1:
             self._analyses[shape, text] = analysis
         return analysis
+
+
+def hidden_content(no: int, path: str, snippet: str) -> UnexplainedContent:
+    """Return content that was not recorded, in the input of step `no`: equal marks may hide different content."""
+    return UnexplainedContent(path=fit_path(path), first_step=no, snippet=_cut(snippet), digest="")
 
 
 def fit_path(path: str) -> str:

@@ -13,6 +13,8 @@ from traces.core.vocabulary import EdgeKind
 from traces.payloads.conversation_state import begins_with
 from traces.payloads.messages import ANSWER, Message, ModelRequest
 from traces.provenance.edge_facts import EdgeFact, cut_evidence
+from traces.provenance.hidden_content import has_gap, is_hidden
+from traces.provenance.input_origins import hidden_content
 from traces.provenance.output_placements import Placements, Reading
 from traces.provenance.short_values import words_of
 from traces.provenance.step_outputs import PastRequest, ProvenanceState, StepFacts
@@ -20,6 +22,7 @@ from traces.provenance.value_edges import text_edges
 
 # A request this short may be built by code for one question, rather than continue a conversation.
 _FEW_MESSAGES: Final = 4
+_HIDDEN_HISTORY: Final = "texts of its messages were not recorded"
 
 
 def message_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:
@@ -27,13 +30,14 @@ def message_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]
     messages = ModelRequest(step.input).messages
     digests = state.splitter.part_digests(messages)
     start = 0
-    state.placements = Placements()
+    state.placements, state.has_hidden_messages = Placements(), False
     if (history := _find_history(messages, digests, state)) is not None:
         earlier, has_answer = history
         start = len(earlier.messages) + has_answer
         state.placements = earlier.placements.branch_at(len(earlier.messages), len(messages))
         if has_answer:
             state.placements.add(earlier.no, start - 1)
+        _note_hidden_history(step.no, earlier, state)
         yield EdgeFact(
             producer=earlier.no,
             consumer=step.no,
@@ -49,7 +53,20 @@ def message_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]
     is_reply = any(Message(message).role == "assistant" for message in islice(messages, start))
     for index in range(start, len(messages)):
         is_reply |= Message(messages[index]).role == "assistant"
+        state.has_hidden_messages |= _has_gap(Message(messages[index]))
         yield from _edges_into_message(step.no, messages[index], digests[index], index, state, reply=is_reply)
+
+
+def _note_hidden_history(no: int, earlier: PastRequest, state: ProvenanceState) -> None:
+    """Note that a request may not continue an earlier one whose messages it repeats: a mark hides some of them."""
+    if earlier.has_hidden_messages:
+        state.has_hidden_messages = True
+        state.unexplained_content.append(hidden_content(no, "/messages", _HIDDEN_HISTORY))
+
+
+def _has_gap(message: Message) -> bool:
+    """True if a message's text was not recorded as a whole, and no call id shows which it is."""
+    return message.role != "tool" and has_gap(message.text)
 
 
 def _note_placements(messages: Sequence[JSONValue], digests: Sequence[str], start: int, state: ProvenanceState) -> None:
@@ -133,7 +150,7 @@ def _edges_into_message(
     answer = state.answers.get(frozenset(view.call_ids)) if role == "assistant" else None
     if index in state.tool_messages:
         yield from _result_edges(no, view, index, state, reading)
-    elif digest in state.parts and not reading.hides(state.parts[digest][0], ""):
+    elif digest in state.parts and not reading.hides(state.parts[digest][0], "") and not is_hidden(view.text):
         producer, producer_path = state.parts[digest]
         yield _message_edge(no, path, producer, producer_path, "the same message")
     elif answer is not None and not reading.hides(answer, ""):

@@ -46,6 +46,7 @@ class PastRequest:
     message: Message
     # Outputs in its messages.
     placements: Placements
+    has_hidden_messages: bool
 
 
 class ToolRequest(NamedTuple):
@@ -83,6 +84,8 @@ class ProvenanceState:
     # The fields below describe the step being traced.
     unexplained_content: list[UnexplainedContent] = field(default_factory=list)
     placements: Placements = field(default_factory=Placements)
+    # The texts of some messages, or of those that it repeats, were not recorded.
+    has_hidden_messages: bool = False
     # The tool step of each tool message, by index.
     tool_messages: dict[int, int] = field(default_factory=dict)
 
@@ -142,6 +145,7 @@ def _index_answer(step: StepFacts, state: ProvenanceState) -> None:
         text=message.plain_text,
         message=message,
         placements=state.placements,
+        has_hidden_messages=state.has_hidden_messages,
     )
     state.latest_request = request
     if digests:

@@ -6,7 +6,8 @@ from traces.core.json_access import as_list
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind
 from traces.provenance.edge_facts import SNIPPET, EdgeFact, cut_evidence
-from traces.provenance.input_origins import scalars
+from traces.provenance.hidden_content import is_hidden
+from traces.provenance.input_origins import hidden_content, scalars
 from traces.provenance.output_placements import PLAIN, Reading
 from traces.provenance.step_outputs import LISTS_OF_PARTS, ProvenanceState, index_texts
 from traces.provenance.text_index import TextMatch, is_distinctive
@@ -15,7 +16,7 @@ from traces.provenance.text_index import TextMatch, is_distinctive
 def value_edges(no: int, value: JSONValue, ref: str, state: ProvenanceState) -> Iterator[EdgeFact]:
     """Find the edges into a value: one if the whole value was produced before, else those into its parts and texts."""
     whole = state.parts.get(ref) if ref else None
-    if whole is not None and isinstance(value, dict):
+    if whole is not None and isinstance(value, dict) and not _hides_content(value):
         yield EdgeFact(
             producer=whole[0], consumer=no, kind=EdgeKind.DIGEST, producer_path=whole[1], evidence="the same value"
         )
@@ -31,7 +32,7 @@ def value_edges(no: int, value: JSONValue, ref: str, state: ProvenanceState) -> 
 
 def _part_edges(no: int, item: JSONValue, path: str, shape: str, state: ProvenanceState) -> Iterator[EdgeFact]:
     part = state.parts.get(state.splitter.part_digest(item))
-    if part is None:
+    if part is None or _hides_content(item):
         yield from text_edges(no, item, path, shape, state)
         return
     yield EdgeFact(
@@ -42,6 +43,10 @@ def _part_edges(no: int, item: JSONValue, path: str, shape: str, state: Provenan
         producer_path=part[1],
         evidence="the same part",
     )
+
+
+def _hides_content(value: JSONValue) -> bool:
+    return any(is_hidden(str(leaf)) for _, _, leaf in scalars(value, "", ""))
 
 
 def text_edges(
@@ -61,6 +66,9 @@ def scalar_edges(
         return
     index_texts(state)
     text = value if isinstance(value, str) else str(value)
+    if is_hidden(text):
+        state.unexplained_content.append(hidden_content(no, path, text))
+        return
     producers: set[int] = set()
     is_whole = False
     for match in state.texts.find(text) if is_distinctive(text) else ():
