@@ -47,7 +47,8 @@ class Reach:
         if not self._state.changed_numbers or (node.type in CONTAINERS and node.no in self._context.graph.children):
             return None
         links = self._implicit_results.links(node.no)
-        upstream_steps = sorted({link.producer for link in links if link.producer in self._state.assumed_steps})
+        upstream = {link.producer for link in links if link.producer in self._state.assumed_steps}
+        upstream_steps = sorted(upstream | self._assumed_calls_around(node))
         unplaced_links = [link for link in links if self._is_unplaced(link)]
         steps, items = self._unexplained_sources(node)
         steps |= {link.producer for link in unplaced_links}
@@ -136,6 +137,15 @@ class Reach:
             if ancestor.type is StepType.TOOL or implicit.call_of(ancestor) is not None:
                 outermost = ancestor.no
         return outermost
+
+    def _assumed_calls_around(self, node: Node) -> set[int]:
+        """Calls around a step that rest on an assumption, and whose arguments it may have read."""
+        calls = [
+            ancestor.no
+            for ancestor in self._context.graph.ancestors(node)
+            if ancestor.type is StepType.TOOL and ancestor.no in self._state.assumed_steps
+        ]
+        return {no for no in calls if any(item.first_step >= no for item in node.unexplained)}
 
     def _changed_before(self, no: int) -> Iterator[int]:
         return (

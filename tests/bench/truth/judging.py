@@ -83,12 +83,21 @@ class Truth:
     def _repeats_earlier_texts(self, step: RecordedStep, true: RecordedStep) -> bool:
         """True if an earlier recorded call has all words that the true call has not, in a text like the step's."""
         keys = list(self.recorded)
-        earlier = [text for key in keys[: keys.index(step.key)] for text in _texts(self.recorded[key].input)]
+        # What a container around the step got is no earlier call.
+        earlier_keys = [key for key in keys[: keys.index(step.key)] if key not in self._around(step)]
+        earlier = [text for key in earlier_keys for text in _texts(self.recorded[key].input)]
         true_texts = _texts(true.input)
         return all(
             any(_explains(text, true_text, old) for true_text in true_texts for old in earlier)
             for text in _texts(step.input) - true_texts
         )
+
+    def _around(self, step: RecordedStep) -> set[str]:
+        keys: set[str] = set()
+        while step.parent is not None:
+            keys.add(step.parent)
+            step = self.recorded[step.parent]
+        return keys
 
 
 def first_wrong(truth: Truth, exact_keys: Sequence[str]) -> Finding | None:

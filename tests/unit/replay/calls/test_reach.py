@@ -117,6 +117,20 @@ def test_consumers_of_assumed_steps_are_assumed() -> None:
     assert _step(_plan(run, "shipping"), 3).reason == "assumed_unaffected"
 
 
+def test_steps_inside_an_assumed_call_are_assumed() -> None:
+    """A tool with a model inside: code cut its task out of the changed answer."""
+    tool = RecordedStep(
+        key="ask", type=StepType.TOOL, name="ask", tool_name="ask", input={"task": "wns"}, output="It is blue."
+    )
+    inner = replace(_model("inner", ("user", "wns"), says="It is blue."), parent="ask")
+    run = _run(_model("first", ("user", "Hi"), says="two gowns"), tool, inner)
+    steps = _plan(run, "three hats").steps
+    assert [step.reason for step in steps if step.sequence_no > 1] == ["assumed_unaffected"] * 2
+    assert _step(_plan(run, "three hats"), 3).note == (
+        "Assumed unaffected because its input rests on such an assumption: step 2"
+    )
+
+
 def test_same_live_answer_to_an_assumed_request_rests_on_the_assumption() -> None:
     """Step 3 gets the recorded answer again, but step 2, which is only assumed to be unaffected, is in its request."""
     run = _run(
