@@ -67,6 +67,9 @@ class CallBuilder:
         context = self._context
         if not context.environment.planning or not node.input_ref or self._state.tasks.has(node):
             return False
+        if node.lacks("input"):
+            # The replay cannot read it either, so the plan is refused.
+            return False
         if edits.arguments is not None or edits.retrieval or edits.prompt:
             return False
         return not context.ignoring.rules_for(node.type, node.callee) and is_unaltered(self.incoming(node))
