@@ -4,11 +4,15 @@ Each model call repeats its conversation. Provenance states where the repetition
 such as one whose history was shortened, is compared with the calls before it, message by message.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 from uuid import UUID
+
+import orjson
 
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind, StepType
@@ -24,6 +28,8 @@ MAX_INCOMING: Final = 100
 _EARLIER_CALLS: Final = 8
 # Steps whose whole output may come back as a message.
 _SPEAKERS: Final = (StepType.MODEL, StepType.AGENT, StepType.TURN, StepType.PROMPT, StepType.TOOL)
+# Roles of messages that repeat the output of a step.
+_REPLIES: Final = ("assistant", "tool")
 _REPETITION: Final = (EdgeKind.DIGEST, EdgeKind.TEXT)
 EdgesByConsumer = Mapping[int, Sequence[Edge]]
 
@@ -45,10 +51,12 @@ class _Candidate(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _History:
-    """Earlier calls: the digests of their messages, and the ids of the tool calls that their answers request."""
+    """Earlier calls: the digests of their messages, the ids of the tool calls that their answers request, and the texts
+    of their answers and of the steps after them."""
 
     digests: AbstractSet[str] = frozenset()
     call_ids: AbstractSet[str] = frozenset()
+    outputs: AbstractSet[str] = frozenset()
 
 
 _NO_HISTORY: Final = _History()
@@ -118,7 +126,19 @@ def _is_repetition(value: JSONValue, candidate: _Candidate, answers: Mapping[int
     if message.call_ids and history.call_ids >= set(message.call_ids):
         return True
     text = message.text.strip()
-    return bool(text) and any(answers.get(producer) == text for producer in candidate.producers)
+    if not text:
+        return False
+    # A run has no provenance while it is recorded: what its steps say then comes back without an edge.
+    is_known = message.role in _REPLIES and _comparable(text) in history.outputs
+    return is_known or any(answers.get(producer) == text for producer in candidate.producers)
+
+
+def _comparable(value: JSONValue) -> str:
+    """Return a value as JSON, whether it is a text that is JSON, as models receive results of tools, or its value."""
+    if isinstance(value, str):
+        with suppress(orjson.JSONDecodeError):
+            value = orjson.loads(value)
+    return json.dumps(value, sort_keys=True)
 
 
 def _answers(run_id: UUID, numbers: AbstractSet[int]) -> dict[int, str]:
@@ -136,18 +156,29 @@ def _histories(run_id: UUID, numbers: Sequence[int]) -> dict[int, _History]:
     if not numbers:
         return {}
     models = Step.objects.filter(run_id=run_id, type=StepType.MODEL).exclude(input_ref="")
-    columns = models.values_list("sequence_no", "input_ref", "output_ref")
-    before = columns.filter(sequence_no__lt=numbers[0]).order_by("-sequence_no")[:_EARLIER_CALLS]
-    later = columns.filter(sequence_no__gte=numbers[0], sequence_no__lt=numbers[-1]).order_by("sequence_no")
-    calls = [*reversed(before), *later]
-    digests = message_digests({no: Tail(ref, 0) for no, ref, _ in calls}, artifacts.load)
-    outputs = artifacts.available(ref for *_, ref in calls)
-    call_ids = {no: Message(ModelAnswer(outputs.get(ref)).message).call_ids for no, _, ref in calls}
-    histories: dict[int, _History] = {}
-    for number in numbers:
-        earlier = [no for no, *_ in calls if no < number][-_EARLIER_CALLS:]
-        histories[number] = _History(
-            digests={digest for no in earlier for digest in digests.get(no, ())},
-            call_ids={call_id for no in earlier for call_id in call_ids[no] if call_id},
-        )
-    return histories
+    before = models.filter(sequence_no__lt=numbers[0]).order_by("-sequence_no")[:_EARLIER_CALLS]
+    first = min(before.values_list("sequence_no", flat=True), default=numbers[0])
+    speakers = Step.objects.filter(run_id=run_id, type__in=_SPEAKERS, sequence_no__range=(first, numbers[-1] - 1))
+    steps = list(speakers.order_by("sequence_no").only("type", "sequence_no", "input_ref", "output_ref"))
+    calls = [step for step in steps if step.type == StepType.MODEL and step.input_ref]
+    digests = message_digests({step.sequence_no: Tail(step.input_ref, 0) for step in calls}, artifacts.load)
+    values = artifacts.available(step.output_ref for step in steps)
+    outputs = {step.sequence_no: values.get(step.output_ref) for step in steps}
+    return {
+        number: _history([step for step in calls if step.sequence_no < number], number, digests, outputs)
+        for number in numbers
+    }
+
+
+def _history(
+    calls: Sequence[Step], number: int, digests: Mapping[int, Sequence[str]], outputs: Mapping[int, JSONValue]
+) -> _History:
+    """Return what the last of the calls before a step contain."""
+    earlier = [step.sequence_no for step in calls[-_EARLIER_CALLS:]]
+    answers = [Message(ModelAnswer(outputs[no]).message) for no in earlier]
+    later = [value for no, value in outputs.items() if earlier and earlier[0] <= no < number]
+    return _History(
+        digests={digest for no in earlier for digest in digests.get(no, ())},
+        call_ids={call_id for answer in answers for call_id in answer.call_ids if call_id},
+        outputs={_comparable(answer_text(value) or value) for value in later},
+    )

@@ -1,6 +1,7 @@
 """A run as a conversation: each message once, in pages, with the beginnings of its texts."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from tests.support import arriving_events
+from tests.support.assembler_time import let_pass
 from tests.support.lost_artifacts import lose
 from tests.support.recordings import (
     SYSTEM,
@@ -22,7 +25,9 @@ from tests.support.recordings import (
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
-from traces.models import Step
+from traces.models import Run, Step
+from traces.recordings import arrivals
+from traces.recordings.arrivals import NewSegment
 from traces.runs import services
 from traces.storage import artifacts
 from traces.transcripts.request_tails import Tail, message_digests
@@ -108,6 +113,47 @@ def test_shortened_history_is_not_repeated(client: Client) -> None:
         (3, "system", "Another prompt."),
         (3, "user", "Second question?"),
         (3, "assistant", "Yes."),
+    ]
+
+
+def test_recording_run_shows_each_message_once(client: Client) -> None:
+    question = {"role": "user", "content": "Where is my order?"}
+    call = {"id": "c1", "name": "get_order", "arguments": {"id": "A-1"}}
+    calling = {"role": "assistant", "content": "", "tool_calls": [call]}
+    result = {"role": "tool", "tool_call_id": "c1", "content": '{"status": "sent", "carrier": "Northwind"}'}
+    reply = {"role": "assistant", "content": "It is on its way."}
+    requests: list[list[object]] = [
+        [question],
+        [question, calling, result],
+        [question, calling, result, reply, {"role": "user", "content": "It is on its way."}],
+    ]
+    answers = [calling, reply, {"role": "assistant", "content": "Yes."}]
+    event = partial(arriving_events.event, "live")
+    sent = [event(0, "run_started", name="order status", app_id="desk")]
+    for number, (messages, answer) in enumerate(zip(requests, answers, strict=True)):
+        request = {"messages": messages}
+        step = f"m{number}"
+        sent += [
+            event(4 * number + 1, "model_called", step, provider="openai", model_id="m1", request=request),
+            event(4 * number + 2, "model_result", step, response={"message": answer}),
+        ]
+        if number == 0:
+            output = {"carrier": "Northwind", "status": "sent"}
+            sent += [
+                event(3, "tool_called", "t", tool_name="get_order", args={"id": "A-1"}),
+                event(4, "tool_result", "t", result=output),
+            ]
+    arrivals.accept([NewSegment(external_id="live", format="forkpoint", data=arriving_events.lines(sent))])
+    let_pass(1)
+    run = Run.objects.get()
+    assert run.sealed_at is None
+    assert shown_texts(read(client, run.id)) == [
+        (1, "user", "Where is my order?"),
+        (1, "assistant", ""),
+        (2, "", '{"carrier": "Northwind", "status": "sent"}'),
+        (3, "assistant", "It is on its way."),
+        (4, "user", "It is on its way."),
+        (4, "assistant", "Yes."),
     ]
 
 

@@ -4,6 +4,7 @@ import type { RunDetail } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { fullTitle, runTitle } from "@/domain/runs/title";
 import { originOf } from "@/domain/runs/origin";
+import { outcomeLook } from "@/domain/runs/outcome";
 import { Marks } from "@/features/retention/Marks";
 import { Tags } from "@/features/runs/Tags";
 import { shortenMarkers } from "@/ui/format/markers";
@@ -34,7 +35,7 @@ export function RunHeader({ run, fork }: { run: RunDetail; fork?: ForkAction }):
           <h1 title={fullTitle(run)} dir="auto">
             {shortenMarkers(runTitle(run))}
           </h1>
-          {!run.sealed && <span className="chip accent">still recording</span>}
+          {!run.sealed && outcomeLook(run) !== "running" && <span className="chip accent">still recording</span>}
         </div>
         {run.note && <p className={`muted ${classes.note}`}>{run.note}</p>}
         <RunFacts run={run}>

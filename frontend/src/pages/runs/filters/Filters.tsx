@@ -4,7 +4,9 @@ import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
 import { judgementNamesQuery } from "@/api/outcomes";
 import type { Facet, RunFacets } from "@/api/schema";
+import { ORIGINS, STATUSES } from "@/domain/runs/origin";
 import { OUTCOMES } from "@/domain/runs/outcome";
+import { markWord } from "@/domain/steps/labels";
 import { isFiltered, withoutFilters, type ChoiceFilter } from "../search";
 import { Choices } from "./Choices";
 import type { FilterProps } from "./FilterButton";
@@ -95,7 +97,7 @@ function Filter(props: FilterProps & { name: FilterName; facets: RunFacets | und
     case "outcome":
       return choices(name, facets?.outcomes, OUTCOMES);
     case "label":
-      return choices(name, LABELS);
+      return choices(name, LABELS, markWord);
     case "app":
       return choices(name, facets?.apps);
     case "tag":
@@ -103,9 +105,9 @@ function Filter(props: FilterProps & { name: FilterName; facets: RunFacets | und
     case "environment":
       return choices(name, facets?.environments);
     case "status":
-      return choices(name, facets?.statuses);
+      return choices(name, facets?.statuses, STATUSES);
     case "source":
-      return choices(name, facets?.sources);
+      return choices(name, facets?.sources, ORIGINS);
     default:
       return name satisfies never;
   }
