@@ -7,7 +7,7 @@ from hashlib import file_digest
 from io import SEEK_END
 from queue import SimpleQueue
 from tempfile import SpooledTemporaryFile
-from threading import Thread
+from threading import Event, Thread
 from typing import IO, Any, Final
 
 import orjson
@@ -27,6 +27,7 @@ from traces.audit import audit_log
 from traces.core.vocabulary import AuditAction
 from traces.errors import InvalidQuery, ProblemError, TooLarge
 from traces.http.bodies import parse_body
+from traces.http.hang_ups import hang_up_of
 from traces.http.idempotency import check_key
 from traces.http.outages import name_outage
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
@@ -98,8 +99,9 @@ class ImportView(APIView):
     def post(self, request: Request) -> HttpResponseBase:
         """Import recordings, bundles and archives of bundles.
 
-        With `Accept: application/x-ndjson`, the response streams progress, then the report. A recording
-        that is stored already is recognized by its content and reported with `created` false.
+        With `Accept: application/x-ndjson`, the response streams progress, then the report. If the client
+        disconnects before, the import stops, and what is stored stays. A recording that is stored already is
+        recognized by its content and reported with `created` false.
         """
         files = _files(request)
         app, format = _option(request, "app"), _option(request, "format")
@@ -117,8 +119,10 @@ class ImportView(APIView):
 
         media_type = getattr(request.accepted_renderer, "media_type", "")
         if media_type == NDJSON:
-            return StreamingHttpResponse(_lines(run), content_type=NDJSON, headers={"X-Accel-Buffering": "no"})
-        return Response(run(lambda path, count, total: None))
+            return StreamingHttpResponse(
+                _lines(run, hang_up_of(request)), content_type=NDJSON, headers={"X-Accel-Buffering": "no"}
+            )
+        return Response(run(lambda path, count, total, runs: None))
 
 
 class BundleExportView(APIView):
@@ -230,10 +234,14 @@ def _option(request: Request, name: str) -> str | None:
     return request.query_params.get(name) or form_value or None
 
 
-def _lines(run: Callable[[Progress], ImportReport]) -> Iterator[bytes]:
-    """Run an import in a thread and yield its lines; the import continues if the client disconnects."""
+class _HungUp(Exception):
+    """The client of an import has disconnected."""
+
+
+def _lines(run: Callable[[Progress], ImportReport], hang_up: Event) -> Iterator[bytes]:
+    """Run an import in a thread and yield its lines; the import stops at its next run if the client disconnects."""
     lines: SimpleQueue[Line | None] = SimpleQueue()
-    Thread(target=_work, args=(run, lines), name="import", daemon=True).start()
+    Thread(target=_work, args=(run, lines, hang_up), name="import", daemon=True).start()
     return _encode(lines)
 
 
@@ -242,9 +250,11 @@ def _encode(lines: SimpleQueue[Line | None]) -> Iterator[bytes]:
         yield orjson.dumps(line) + b"\n"
 
 
-def _work(run: Callable[[Progress], ImportReport], lines: SimpleQueue[Line | None]) -> None:
-    def progress(path: str, count: int, total: int) -> None:
-        lines.put({"type": "progress", "path": path, "done": count, "total": total})
+def _work(run: Callable[[Progress], ImportReport], lines: SimpleQueue[Line | None], hang_up: Event) -> None:
+    def progress(path: str, count: int, total: int, runs: int) -> None:
+        if hang_up.is_set():
+            raise _HungUp
+        lines.put({"type": "progress", "path": path, "done": count, "total": total, "runs": runs})
 
     try:
         lines.put({"type": "report", **run(progress).model_dump(mode="json")})
@@ -252,6 +262,9 @@ def _work(run: Callable[[Progress], ImportReport], lines: SimpleQueue[Line | Non
         lines.put({"type": "problem", "code": problem.code, "detail": str(problem), "where": problem.where})
     except (OperationalError, InterfaceError) as error:
         lines.put({"type": "problem", "code": "dependency_unavailable", "detail": name_outage(error), "where": ""})
+    except _HungUp:
+        # Nobody reads the lines.
+        pass
     finally:
         lines.put(None)
         connections.close_all()

@@ -32,8 +32,8 @@ _BATCH_STEPS: Final = 2_000
 _MOST_CONFLICTS: Final = 20
 _MOST_UNREAD_MEMBERS: Final = 100
 
-# Path, bytes of the file read so far, its size in bytes (0: unknown).
-Progress = Callable[[str, int, int], None]
+# Path, bytes of the file read so far, its size in bytes (0: unknown), runs stored so far.
+Progress = Callable[[str, int, int, int], None]
 Reader = Callable[[Sequence[NamedFile], str | None], Generator[Event, None, None]]
 
 
@@ -112,7 +112,7 @@ def import_files(
                 case MembersUnread():
                     _add_unread(state, event)
                 case BytesRead() if progress is not None:
-                    progress(event.path, event.count, event.total)
+                    progress(event.path, event.count, event.total, len(state.runs))
     _store_batch(state)
     return state.report
 

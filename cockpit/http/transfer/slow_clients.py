@@ -3,13 +3,16 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from contextlib import asynccontextmanager
+from threading import Event
 from typing import Any, Final
 
 from channels.db import database_sync_to_async
 
 from cockpit.http.errors import CONTENT_TYPE, ErrorDescription, in_json
 from cockpit.http.transfer.slots import Slots, Turn
+from traces.http.hang_ups import HANG_UP
 
 Scope = dict[str, Any]
 Message = dict[str, Any]
@@ -58,7 +61,9 @@ class SlowClientGuard:
 
     async def _run(self, scope: Scope, body: "_Body", send: Send) -> None:
         address, _ = scope.get("client") or ("", 0)
-        async with Turn(self._slots, address) as turn:
+        hang_up = Event()
+        scope = {**scope, HANG_UP: hang_up}
+        async with Turn(self._slots, address) as turn, _in_background(body.watch(hang_up)):
 
             async def receive() -> Message:
                 return await body.next_piece(turn)
@@ -97,11 +102,22 @@ class _Body:
     """The body of one request, with a minimum rate."""
 
     def __init__(self, receive: Receive) -> None:
-        self.is_complete = False
+        self._completion = asyncio.Event()
         self._receive = receive
         self._ahead: deque[Message] = deque()
         self._size = 0
         self._start_time = time.monotonic()
+
+    @property
+    def is_complete(self) -> bool:
+        return self._completion.is_set()
+
+    async def watch(self, hang_up: Event) -> None:
+        """Set `hang_up` once the client disconnects after its request."""
+        await self._completion.wait()
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+        hang_up.set()
 
     async def read_ahead(self) -> None:
         """Read the whole body, or the first part of a long one."""
@@ -124,8 +140,18 @@ class _Body:
         if message["type"] == "http.disconnect":
             raise ConnectionResetError("the client disconnected before the end of the body")
         self._size += len(message.get("body", b""))
-        self.is_complete = not message.get("more_body")
+        if not message.get("more_body"):
+            self._completion.set()
         return message
+
+
+@asynccontextmanager
+async def _in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
 
 
 def _unless_stalled(send: Send, body: _Body, turn: Turn) -> Send:

@@ -1847,8 +1847,9 @@ export interface paths {
         /**
          * @description Import recordings, bundles and archives of bundles.
          *
-         *     With `Accept: application/x-ndjson`, the response streams progress, then the report. A recording
-         *     that is stored already is recognized by its content and reported with `created` false.
+         *     With `Accept: application/x-ndjson`, the response streams progress, then the report. If the client
+         *     disconnects before, the import stops, and what is stored stays. A recording that is stored already is
+         *     recognized by its content and reported with `created` false.
          */
         post: operations["import_runs"];
         delete?: never;

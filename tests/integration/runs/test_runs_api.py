@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from threading import Event
 from typing import Any
 
 import orjson
@@ -17,6 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.support.recordings import NOON, conversation, order_run
 from traces.core.canonical import digest_bytes
 from traces.core.vocabulary import Label, Reason, RunStatus
+from traces.http.hang_ups import HANG_UP
 from traces.models import Artifact, Deletion, Run, Step
 from traces.origins import stored_provenance
 from traces.runs import services
@@ -336,8 +338,22 @@ def test_import_streams_its_progress() -> None:
     assert response["Content-Type"] == "application/x-ndjson"
     assert {line["type"] for line in lines[:-1]} == {"progress"}
     assert all(line["done"] <= line["total"] for line in lines[:-1])
+    assert {line["runs"] for line in lines[:-1]} == {0}  # all are stored together at the end
     assert lines[-1]["type"] == "report"
     assert len(lines[-1]["runs"]) == 3
+
+
+@pytest.mark.django_db(transaction=True)
+def test_import_stops_when_its_client_hangs_up() -> None:
+    hang_up = Event()
+    hang_up.set()
+    files = [SimpleUploadedFile(f"{number}.json", _chat(str(number))) for number in range(3)]
+    scope: dict[str, Any] = {"asgi.scope": {HANG_UP: hang_up}}
+    response = Client().post(
+        "/api/v1/runs/import", {"file": files}, headers={"Accept": "application/x-ndjson"}, **scope
+    )
+    assert response.getvalue() == b""
+    assert not Run.objects.exists()
 
 
 def test_label_filter_finds_derived_runs() -> None:

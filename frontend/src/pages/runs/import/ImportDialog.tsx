@@ -6,7 +6,7 @@ import type { ImportedRun, SkippedFile } from "@/api/schema";
 import { pluralize, shortId } from "@/ui/format/numbers";
 import { sentence } from "@/ui/format/text";
 import { paths } from "@/app/paths";
-import { importWords, placeInFile, progressWords } from "./importStream";
+import { headline, placeInFile } from "./importStream";
 import classes from "./Import.module.css";
 import type { Import } from "./useImport";
 
@@ -30,7 +30,7 @@ export default function ImportDialog({ imports }: { imports: Import }): ReactEle
     >
       <div className={classes.summary} role="status">
         {busy && <Loader size={14} />}
-        <b>{busy ? (state.progress ? progressWords(state.progress) : "Sending…") : importWords(state)}</b>
+        <b>{headline(state)}</b>
         {busy && <span className="muted ellipsis">{state.progress?.path}</span>}
       </div>
       {state.progress && busy && (
@@ -50,8 +50,8 @@ export default function ImportDialog({ imports }: { imports: Import }): ReactEle
         ))}
       </ul>
       {state.unreadMembers.length > 0 && (
-        <details>
-          <summary>In no run: {pluralize(state.unreadMembers.length, "member")} of the files</summary>
+        <details className={classes.unread}>
+          <summary>{pluralize(state.unreadMembers.length, "field")} of the files in no run</summary>
           {state.unreadMembers.map(({ member, values, path }) => (
             <p key={member}>
               <code>{member}</code>{" "}

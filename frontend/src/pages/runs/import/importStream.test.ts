@@ -1,6 +1,16 @@
 import { expect, test } from "vitest";
 import type { ImportedRun } from "@/api/schema";
-import { applyLine, idle, importWords, lines, parseLine, placeInFile, progressWords } from "./importStream";
+import {
+  applyLine,
+  cancelled,
+  headline,
+  idle,
+  importWords,
+  lines,
+  parseLine,
+  placeInFile,
+  progressWords,
+} from "./importStream";
 
 const run: ImportedRun = {
   id: "r1",
@@ -33,8 +43,8 @@ test("joins lines across chunks", async () => {
 const read = (state: typeof idle, line: object) => applyLine(state, parseLine(JSON.stringify(line)) ?? expect.fail());
 
 test("follows progress until the report", () => {
-  const half = read(idle, { type: "progress", path: "runs.jsonl", done: 450, total: 904 });
-  expect(half.progress).toEqual({ path: "runs.jsonl", done: 450, total: 904 });
+  const half = read(idle, { type: "progress", path: "runs.jsonl", done: 450, total: 904, runs: 200 });
+  expect(half.progress).toEqual({ path: "runs.jsonl", done: 450, total: 904, runs: 200 });
   const skippedFiles = [{ path: "x.bin", reason: "no known format", where: "byte 0" }];
   const unread = [{ path: "runs.jsonl", member: "/messages/note", values: 2 }];
   expect(read(half, { type: "report", runs: [run], skipped: skippedFiles, unread })).toMatchObject({
@@ -77,7 +87,21 @@ test("counts revisions and conflicts", () => {
 });
 
 test("states sizes with their units, and no place for a whole file", () => {
-  expect(progressWords({ path: "a", done: 450, total: 270_152 })).toBe("450 B of 264 kB");
-  expect(progressWords({ path: "a", done: 2048, total: 0 })).toBe("2.0 kB");
+  expect(progressWords({ path: "a", done: 450, total: 270_152, runs: 0 })).toBe("450 B of 264 kB read");
+  expect(progressWords({ path: "a", done: 450, total: 270_152, runs: 400 })).toBe(
+    "450 B of 264 kB read · 400 runs stored",
+  );
+  expect(progressWords({ path: "a", done: 2048, total: 0, runs: 0 })).toBe("2.0 kB read");
   expect(["/", "byte 0", "line 2 column 1"].map(placeInFile)).toEqual(["", "", "line 2 column 1"]);
+});
+
+test("claims nothing about the number of runs after a cancelled import", () => {
+  const half = read(idle, { type: "progress", path: "runs.jsonl", done: 450, total: 904, runs: 200 });
+  expect(headline({ ...half, phase: "sending" })).toBe("450 B of 904 B read · 200 runs stored");
+  expect(headline(cancelled(half))).toBe("Import stopped");
+  expect(cancelled(half).error).toContain("already stored stay");
+  expect([headline(cancelled(idle)), cancelled(idle).error]).toEqual([
+    "Nothing was imported",
+    "You cancelled the upload.",
+  ]);
 });

@@ -1,13 +1,13 @@
 // The response of an import: one JSON document per line, the report last.
 import type { ImportedRun, ImportReport, Problem, SkippedFile, UnreadMember } from "@/api/schema";
 
-import { bytes, pluralize } from "@/ui/format/numbers";
+import { bytes, count, pluralize } from "@/ui/format/numbers";
 
 export interface ImportState {
   phase: "idle" | "sending" | "done" | "failed";
   /** Number of files in the request. */
   files: number;
-  /** The file being read, and how much of it is done. */
+  /** The file being read, how much of it is done, and the number of runs that are stored. */
   progress: Omit<Extract<Line, { type: "progress" }>, "type"> | null;
   runs: ImportedRun[];
   skippedFiles: SkippedFile[];
@@ -28,7 +28,7 @@ export const idle: ImportState = {
 
 type Line =
   // oxlint-disable-next-line project/loose -- the server's name
-  | { type: "progress"; path: string; done: number; total: number }
+  | { type: "progress"; path: string; done: number; total: number; runs: number }
   | ({ type: "problem" } & Pick<Problem, "code" | "detail" | "where">)
   | ({ type: "report" } & ImportReport);
 
@@ -39,9 +39,13 @@ export function parseLine(text: string): Line | null {
 export function applyLine(state: ImportState, line: Line): ImportState {
   switch (line.type) {
     case "progress":
-      return { ...state, progress: { path: line.path, done: line.done, total: line.total } };
+      return { ...state, progress: { path: line.path, done: line.done, total: line.total, runs: line.runs } };
     case "problem":
-      return { ...state, phase: "failed", error: line.where ? `${line.detail} (${line.where})` : line.detail };
+      return {
+        ...state,
+        phase: "failed",
+        error: line.where ? `${line.detail} (${line.where})` : line.detail,
+      };
     case "report":
       return { ...state, phase: "done", runs: line.runs, skippedFiles: line.skipped, unreadMembers: line.unread };
     default:
@@ -49,9 +53,34 @@ export function applyLine(state: ImportState, line: Line): ImportState {
   }
 }
 
-/** How much of a file is read; its size may not be known. */
-export function progressWords({ done: size, total }: NonNullable<ImportState["progress"]>): string {
-  return total > 0 ? `${bytes(size)} of ${bytes(total)}` : bytes(size);
+/** How much of a file is read, whose size may not be known, and how many runs are stored. */
+export function progressWords({ done: size, total, runs }: NonNullable<ImportState["progress"]>): string {
+  const read = total > 0 ? `${bytes(size)} of ${bytes(total)} read` : `${bytes(size)} read`;
+  return runs > 0 ? `${read} · ${pluralize(runs, "run")} stored` : read;
+}
+
+/** What became of an import, before its details. */
+export function headline(state: ImportState): string {
+  switch (state.phase) {
+    case "idle":
+      return "";
+    case "sending":
+      return state.progress ? progressWords(state.progress) : "Uploading…";
+    case "done":
+      return importWords(state);
+    case "failed":
+      return state.progress ? "Import stopped" : "Nothing was imported";
+    default:
+      return state.phase satisfies never;
+  }
+}
+
+/** What a cancelled import leaves. The server stops at its next run; what is stored already stays. */
+export function cancelled(state: ImportState): ImportState {
+  const error = state.progress
+    ? "You cancelled it. Runs that were already stored stay; import the files again to add the others."
+    : "You cancelled the upload.";
+  return { ...state, phase: "failed", error };
 }
 
 /** Where in a file it could not be read; empty for the whole file. */
@@ -65,12 +94,12 @@ export function importWords({ runs, skippedFiles }: Pick<ImportState, "runs" | "
   const conflicts = runs.filter((run) => run.conflicts_with !== null).length;
   const incomplete = runs.filter((run) => run.lost.length > 0).length;
   const parts = [
-    `${newCount} ${newCount === 1 ? "run" : "runs"} imported`,
-    revisions > 0 && `${revisions} as ${revisions === 1 ? "a new revision" : "new revisions"}`,
+    `${pluralize(newCount, "run")} imported`,
+    revisions > 0 && `${count(revisions)} as ${revisions === 1 ? "a new revision" : "new revisions"}`,
     conflicts > 0 && pluralize(conflicts, "conflicting recording"),
-    existing > 0 && `${existing} already here`,
-    incomplete > 0 && `${incomplete} with unavailable parts`,
-    skippedFiles.length > 0 && `${skippedFiles.length} skipped`,
+    existing > 0 && `${count(existing)} already here`,
+    incomplete > 0 && `${count(incomplete)} with unavailable parts`,
+    skippedFiles.length > 0 && `${count(skippedFiles.length)} skipped`,
   ];
   return parts.filter(Boolean).join(", ");
 }

@@ -2,7 +2,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { csrfHeaders, request } from "@/api/client";
 import { problemFrom } from "@/api/problem";
-import { applyLine, idle, lines, parseLine, type ImportState } from "./importStream";
+import { sentence } from "@/ui/format/text";
+import { applyLine, cancelled, idle, lines, parseLine, type ImportState } from "./importStream";
 
 export interface Import {
   state: ImportState;
@@ -24,10 +25,9 @@ export function useImport(): Import {
       await send(files, abort.current.signal, (change) => setState(change));
       setState((current) => (current.phase === "sending" ? { ...current, phase: "done" } : current));
     } catch (error) {
-      const message = abort.current.signal.aborted
-        ? "Cancelled. The runs listed here stay imported."
-        : String(error instanceof Error ? error.message : error);
-      setState((current) => ({ ...current, phase: "failed", error: message }));
+      const { aborted } = abort.current.signal;
+      const message = sentence(String(error instanceof Error ? error.message : error));
+      setState((current) => (aborted ? cancelled(current) : { ...current, phase: "failed", error: message }));
     }
     await client.invalidateQueries({ queryKey: ["runs"] });
   };

@@ -10,6 +10,7 @@ import pytest
 from cockpit.http.transfer import slots, slow_clients
 from cockpit.http.transfer.slots import Slots
 from tests.support.patience import patience_s
+from traces.http.hang_ups import HANG_UP
 
 END = {"type": "http.request", "body": b" and the end", "more_body": False}
 BEGIN = {"type": "http.request", "body": b"a beginning", "more_body": True}
@@ -109,6 +110,31 @@ def test_of_a_long_body_that_does_not_end_the_application_hears_an_error(
 def test_a_client_that_reads_nothing_holds_nobody_up() -> None:
     served = Exchange(END, reads=False).run()
     assert (served.read, len(served.heard)) == (END["body"], 1)
+
+
+@pytest.mark.parametrize("request_end", [(END,), (LONG, END)])
+def test_the_application_learns_that_its_client_has_hung_up(request_end: tuple[slow_clients.Message, ...]) -> None:
+    seen: list[bool] = []
+    leaving = asyncio.Event()
+
+    class Streaming(Exchange):
+        async def application(
+            self, scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send
+        ) -> None:
+            await super().application(scope, receive, send)
+            seen.append(scope[HANG_UP].wait(0))
+            leaving.set()
+            await asyncio.sleep(0.01)
+            seen.append(scope[HANG_UP].wait(0))
+
+        async def receive(self) -> slow_clients.Message:
+            if (message := next(self.sent, None)) is not None:
+                return message
+            await leaving.wait()
+            return GONE
+
+    Streaming(*request_end).run()
+    assert seen == [False, True]
 
 
 def test_refused_requests_are_not_read() -> None:
