@@ -3,6 +3,7 @@
 A run repeats its history in every request, so each message is looked at once: by identity, then by content.
 """
 
+import json
 import marshal
 import re
 from collections import deque
@@ -128,6 +129,9 @@ class Redactor:
             return self._object(value, states, exempt)
         if isinstance(value, list) and states:
             return self._list(value, name, states, exempt)
+        if isinstance(value, str) and states and (parsed := _json_in(value)) is not None:
+            redacted = self._value(parsed, name, states, exempt)
+            value = value if redacted is parsed else json.dumps(redacted, ensure_ascii=False)
         return value if exempt else self._part(value, name)
 
     def _object(self, value: JSONObject, states: States, exempt: bool) -> JSONObject:
@@ -273,6 +277,17 @@ def _may_contain_value(detectors: Iterable[Detector], data: bytes) -> bool:
         return any(detector.suspects(data) for detector in detectors)
     except Exception:  # noqa: BLE001 - what it cannot look at is then looked at text by text, and blocked
         return True
+
+
+def _json_in(text: str) -> JSONValue:
+    """Return the object or list that a text consists of: tools return theirs as text, and rules name its fields."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        value: JSONValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value
 
 
 def _with_safe_keys(value: JSONObject, members: JSONObject, redact: Callable[[str], str]) -> JSONObject:

@@ -5,7 +5,7 @@ import { useState, type ReactElement } from "react";
 import { redactionQuery, saveRedactionPolicy } from "@/api/redaction";
 import type { FieldRule, RedactionPolicyList } from "@/api/schema";
 import { Failure } from "./Failure";
-import { isEqualDraft, newRule, personalDataWords, type Draft } from "./draft";
+import { isEqualDraft, messagesPath, newRule, personalDataWords, type Draft } from "./draft";
 import classes from "./Redaction.module.css";
 import { RuleRow } from "./RuleRow";
 import { TryIt } from "./TryIt";
@@ -62,6 +62,12 @@ export function PolicyEditor({ app, current, list, mayEdit }: Props): ReactEleme
             onRemove={() => setRules(draft.rules.toSpliced(index, 1))}
           />
         ))}
+        {messagesPath(draft.rules) && (
+          <p className={classes.none}>
+            A model is shown what its tools return. To replace a field there, too, add a rule for{" "}
+            <code>{messagesPath(draft.rules)}</code>.
+          </p>
+        )}
         <footer className={classes.foot}>
           {save.error && <Failure error={save.error} />}
           {!mayEdit && <span className="muted">Only admins can change policies.</span>}

@@ -69,6 +69,27 @@ def test_clean_value_stays_the_same_object() -> None:
     assert apply(value) is value
 
 
+def test_rules_name_fields_of_json_in_texts() -> None:
+    text = '{"name": "Mia",  "email": "mia@example.com", "id": 12345678901234567890123}'
+    result = json.loads(apply(text, rule("drop", "/input/email")))
+    assert result == {"name": "Mia", "email": "[dropped:drop]", "id": 12345678901234567890123}
+    messages = [{"role": "user", "content": "{not JSON"}, {"role": "tool", "content": text}]
+    question, answer = apply({"messages": messages}, rule("drop", "/input/messages/*/content/email"))["messages"]
+    assert (question, json.loads(answer["content"])) == (messages[0], result)
+    # A text that a rule does not change keeps its form.
+    assert apply(text, rule("drop", "/input/**/phone")) == text
+
+
+def test_detectors_check_json_in_texts_as_text() -> None:
+    secret = secrets()["GitHub"]
+    text = json.dumps({"email": "mia@example.com", "email2": "x", "note": f"use {secret}"})
+    # The first of two equal keys would be lost in a value.
+    text = text.replace('"email2": "x"', f'"note": "{secret}"')
+    result = apply(text, rule("drop", "/input/email"))
+    assert secret not in result
+    assert secret not in apply(text, rule("drop", "/input/phone"))
+
+
 def test_equal_secrets_have_equal_markers() -> None:
     secret = secrets()["GitHub"]
     result = apply({"a": f"use {secret}, please", "b": [secret]})
