@@ -1,7 +1,8 @@
-"""`forkpoint` from a process that has imported its libraries: to import them takes most of a command's processor time.
+"""`forkpoint` from a process that has imported its modules: to import them takes most of a command's processor time.
 
 One process per test session imports them and is forked for each command. The fork reads its environment, settings and
-store like a new process, and ends like one.
+store like a new process, and ends like one. Modules are imported before an environment is known, so they may read only
+settings that none changes.
 """
 
 import atexit
@@ -21,60 +22,90 @@ import types
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from django.conf import settings
+from django.apps import AppConfig, apps
+from django.conf import global_settings, settings
+from django.db import ConnectionHandler, connections
+from django.utils.functional import empty
 
 FORKPOINT: Final = "from cockpit.cli import main; main()"
 CELERY: Final = "from celery.__main__ import main; main()"
 
-# What needs no settings: these, and what they import.
-_LIBRARIES: Final = (
-    "a2wsgi",
+_SETTINGS: Final = "cockpit.settings"
+# No environment changes these. Models read the limits of their database's names, which none of them reaches.
+_CONSTANTS: Final = (
+    "ABSOLUTE_URL_OVERRIDES",
+    "DEBUG",
+    "DEFAULT_AUTO_FIELD",
+    "DEFAULT_TABLESPACE",
+    "INSTALLED_APPS",
+    "LANGUAGE_CODE",
+    "LOCALE_PATHS",
+    "REST_FRAMEWORK",
+    "SPECTACULAR_SETTINGS",
+    "USE_I18N",
+    "VERSION",
+)
+# These, and what they import.
+_MODULES: Final = (
     "anthropic",
     "celery.app.amqp",
     "celery.app.control",
+    "celery.bin.celery",
+    "celery.concurrency.solo",
     "celery.concurrency.thread",
-    "celery.fixups.django",
-    "celery.worker.worker",
+    "celery.contrib.django.task",
+    "celery.worker.autoscale",
+    "celery.worker.consumer",
     "channels.routing",
-    "channels.security.websocket",
     "channels.sessions",
     "channels_redis.core",
     "cockpit.cli.app",
-    "cockpit.http.config_report",
+    "cockpit.cli.commands.replay",
+    "cockpit.cli.commands.serve",
+    "cockpit.comments.urls",
+    "cockpit.db.postgres.base",
+    "cockpit.db.sqlite.base",
+    "cockpit.demo.service",
+    "cockpit.demo.urls",
+    "cockpit.gateway.app",
+    "cockpit.gateway.urls",
+    "cockpit.http.middleware",
+    "cockpit.http.spa",
     "cockpit.http.transfer.chunked_bodies",
-    "cockpit.sharing.schemas",
-    "diffing.attribution.verdict",
-    "diffing.render.html",
-    "django.contrib.admindocs.views",
+    "cockpit.http.transfer.compression",
+    "cockpit.http.urls",
+    "cockpit.management.commands.migrate",
+    "cockpit.metrics.requests",
+    "cockpit.process.assembly",
+    "cockpit.process.indexing",
+    "cockpit.process.purging",
+    "cockpit.process.recovery",
+    "cockpit.runners.consumer",
+    "cockpit.serving.otlp_grpc",
+    "cockpit.serving.serve",
+    "cockpit.sharing.urls",
+    "cockpit.urls",
+    "diffing.urls",
     "django.contrib.auth.hashers",
-    "django.contrib.staticfiles.finders",
+    "django.contrib.sessions.backends.db",
+    "django.core.cache.backends.locmem",
     "django.core.cache.backends.redis",
-    "django.core.management.commands.migrate",
-    "django.db.backends.postgresql.base",
-    "django.db.backends.sqlite3.base",
-    "django.template.loader_tags",
-    "django.test",
-    "drf_spectacular.drainage",
-    "jsonschema_rs",
+    "django.middleware.clickjacking",
+    "django.middleware.common",
+    "django.middleware.security",
     "kombu.transport.redis",
-    "kombu.transport.virtual",
     "openai",
-    "psycopg",
-    "replay.engine.replayer",
-    "replay.inspection.core.inspect_run",
-    "replay.langfuse.client",
-    "replay.planning.planner",
-    "replay.proofs.changes.roots",
-    "replay.proofs.evidence.findings",
-    "replay.reruns.core.matcher",
-    "rest_framework.serializers",
-    "traces.importers.registry",
-    "traces.imports.reader_process",
-    "traces.provenance.edges",
-    "traces.recordings.salvage",
-    "traces.recordings.segment_redaction",
-    "uvicorn.protocols.http.h11_impl",
-    "uvloop",
+    "replay.migrations.0001_tables",
+    "replay.tasks",
+    "replay.urls",
+    "traces.collectors.urls",
+    "traces.imports.upload_files",
+    "traces.migrations.0001_tables",
+    "traces.storage.immutability_triggers",
+    "traces.urls",
+    "uvicorn.lifespan.on",
+    "uvicorn.loops.uvloop",
+    "uvicorn.protocols.websockets.websockets_sansio_impl",
     "whitenoise.middleware",
 )
 _LONGEST_REQUEST: Final = 200_000
@@ -210,6 +241,8 @@ def _close(*descriptors: int) -> None:
 def _run(request: _Request) -> None:
     os.environ.clear()
     os.environ.update(request.environment)
+    # As our Celery application does when it is imported.
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", _SETTINGS)
     if request.cwd is not None:
         os.chdir(request.cwd)
     program, *arguments = request.command
@@ -221,11 +254,39 @@ def _run(request: _Request) -> None:
     exec(program, module.__dict__)
 
 
-def main() -> None:
-    for name in _LIBRARIES:
+class _Constants:
+    """The settings that modules may read while they are imported."""
+
+    def __init__(self) -> None:
+        values = vars(global_settings) | vars(importlib.import_module(_SETTINGS))
+        self.__dict__ |= {name: values[name] for name in _CONSTANTS} | {"DATABASES": {}}
+
+    def __getattr__(self, name: str) -> Any:
+        sys.exit(f"{name} was read before the environment of a process was known")
+
+
+def _import_modules() -> None:
+    """Import what commands import, then forget the settings and what follows from them."""
+    settings.configure(_Constants())
+    configurations = [AppConfig.create(name) for name in settings.INSTALLED_APPS]
+    for configuration in configurations:
+        # Only a fork is ready: it has settings.
+        configuration.ready = lambda: None  # type: ignore[method-assign]
+    apps.populate(configurations)
+    for name in _MODULES:
         importlib.import_module(name)
-    if settings.configured:
-        sys.exit("settings were read before the environment of a process was known")
+    apps.app_configs.clear()
+    apps.apps_ready = apps.models_ready = apps.ready = apps.loading = False
+    apps.ready_event.clear()
+    apps.clear_cache()
+    settings._wrapped = empty
+    vars(connections).clear()
+    ConnectionHandler.__init__(connections)
+    del sys.modules[_SETTINGS], sys.modules["cockpit"].settings
+
+
+def main() -> None:
+    _import_modules()
     gc.freeze()
     with socket.socket(fileno=int(sys.argv[1])) as requests:
         request = _Forker(requests).serve()
