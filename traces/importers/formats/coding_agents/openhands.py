@@ -4,11 +4,20 @@ There are two kinds of events: actions and observations of the older server, and
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_string, list_or_single
+from traces.core.json_access import (
+    as_list,
+    as_object,
+    as_text,
+    first_member,
+    has_object,
+    has_string,
+    list_or_single,
+    omit,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -26,6 +35,8 @@ from traces.importers.formats.coding_agents.openhands_session import Session
 
 FORMAT: Final = "openhands"
 _LISTS: Final = ("history", "trajectory", "events")
+_PARAMETERS: Final = ("temperature", "top_p", "top_k", "max_output_tokens", "reasoning_effort", "seed")
+_ONLY_STATE: Final = "the state of a conversation without its events: import the folder `events` beside it too"
 _METADATA: Final = ("instance_id", "metadata", "metrics", "error", "test_result", "report")
 
 
@@ -36,11 +47,24 @@ class _Recording:
     body: JSONObject
     events: list[JSONObject]
     location: str
+    # The state of a conversation of the SDK, from the file beside its events.
+    state: JSONObject = field(default_factory=dict)
+
+    @property
+    def llm(self) -> JSONObject:
+        settings = as_object(as_object(self.state.get("agent")).get("llm"))
+        return settings or as_object(as_object(self.body.get("metadata")).get("llm_config"))
+
+    @property
+    def metrics(self) -> JSONObject:
+        """What the agent used in the whole session."""
+        usages = as_object(as_object(self.state.get("stats")).get("usage_to_metrics"))
+        return as_object(self.body.get("metrics")) or as_object(usages.get("agent"))
 
 
 def sniff(sample: Sample) -> float:
     """Return the confidence that the file contains OpenHands events."""
-    if any(_is_event(body) or _is_row(body) for body in sample.objects):
+    if any(_is_event(body) or _is_row(body) or _is_state(body) for body in sample.objects):
         return 1.0
     return (
         1.0
@@ -58,6 +82,8 @@ def keys(source: Source) -> set[str]:
     """Group single-event files by folder; every other file is a group by itself."""
     try:
         is_single_event = not source.is_lines and _is_event(as_object(source.value))
+        if not source.is_lines and _is_state(as_object(source.value)):
+            return {f"folder {_events_folder(source.name)}"}
     except BadFile:
         is_single_event = False
     return {f"folder {_folder(source.name)}"} if is_single_event else {f"file {source.name}"}
@@ -66,17 +92,24 @@ def keys(source: Source) -> set[str]:
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield the runs of the files; the single-event files of one folder form one run."""
     folders: dict[str, list[JSONObject]] = {}
+    states: dict[str, tuple[JSONObject, Source]] = {}
     for source in sources:
         try:
+            if not source.is_lines and _is_state(as_object(source.value)):
+                states[_events_folder(source.name)] = (as_object(source.value), source)
+                continue
             recordings = list(_recordings(source, folders))
             runs = [_run(recording) for recording in recordings]
         except BadFile as problem:
             source.problems.append(problem)
         else:
             yield from runs
+    for _, source in (states[folder] for folder in states.keys() - folders.keys()):
+        source.problems.append(BadFile(_ONLY_STATE, "/"))
     for folder, events in folders.items():
+        state = states[folder][0] if folder in states else {}
         try:
-            yield _run(_Recording(body={}, events=sorted(events, key=_order), location=folder))
+            yield _run(_Recording(body={}, events=sorted(events, key=_order), location=folder, state=state))
         except BadFile as problem:
             sources[-1].problems.append(problem)
 
@@ -109,6 +142,15 @@ def _is_event(event: JSONObject) -> bool:
     return "source" in event and (
         (has_string(event, "action") and "args" in event) or (has_string(event, "observation") and "extras" in event)
     )
+
+
+def _is_state(body: JSONObject) -> bool:
+    """Return whether an object is the state of a conversation of the SDK (`base_state.json`)."""
+    return {"id", "workspace"} <= body.keys() and has_object(as_object(body.get("agent")), "llm")
+
+
+def _events_folder(state_file: str) -> str:
+    return str(PurePosixPath(_folder(state_file)) / "events")
 
 
 def _is_row(body: JSONObject) -> bool:
@@ -145,18 +187,21 @@ def _run(recording: _Recording) -> RecordedRun:
     read_session = openhands_sdk.build_session if is_sdk else openhands_actions.build_session
     session: Session = read_session(recording.events, recording.location)
     messages = _with_task(session.messages, recording)
-    model = session.model or as_text(
-        as_object(as_object(recording.body.get("metadata")).get("llm_config")).get("model")
-    )
+    llm = recording.llm
+    model = session.model or as_text(llm.get("model"))
     setting = TranscriptSettings(
-        model=model, provider=normalize_provider(None, model.rpartition("/")[2]), tools=session.tools, agent=FORMAT
+        model=model,
+        provider=normalize_provider(None, model.rpartition("/")[2]),
+        parameters={name: llm[name] for name in _PARAMETERS if llm.get(name) is not None},
+        tools=session.tools,
+        agent=FORMAT,
     )
     steps = transcripts.replace_output(transcripts.build_steps(messages, setting), session.output)
     reason = as_text(session.metadata.get("error") if recording.events else recording.body.get("error"))
     if not recording.events or reason:
         steps[0] = replace(steps[0], status=StepStatus.ERROR, error=reason)
     if not session.has_costs:
-        cost = parse_cost(as_object(recording.body.get("metrics")).get("accumulated_cost") or session.cost)
+        cost = parse_cost(recording.metrics.get("accumulated_cost") or session.cost)
         steps[0] = replace(steps[0], cost_usd=cost)
     return build_run(
         RunFacts(
@@ -164,7 +209,11 @@ def _run(recording: _Recording) -> RecordedRun:
             app=FORMAT,
             format=FORMAT,
             failed=session.failed or bool(recording.body.get("error")),
-            metadata={**{key: recording.body[key] for key in _METADATA if key in recording.body}, **session.metadata},
+            metadata={
+                **{key: recording.body[key] for key in _METADATA if key in recording.body},
+                **session.metadata,
+                "state": omit(recording.state, "agent", "id"),
+            },
             tags=[f"task:{task}"] if (task := as_text(recording.body.get("instance_id"))) else [],
             judgements=[judgement("resolved", verdict) for verdict in _verdicts(recording.body)[:1]],
         ),
@@ -190,6 +239,8 @@ def _identity(recording: _Recording) -> str:
     """Derive an id from the first event, as no event contains the session id."""
     first_event = recording.events[0] if recording.events else recording.body
     is_unique = not recording.events or first_event.get("timestamp") or has_string(first_event, "id")
+    if id := as_text(recording.state.get("id")):
+        return id
     name = as_text(first_member(recording.body, "instance_id", "conversation_id", "id"))
     digest = content_id(first_event if is_unique else [*recording.events], recording.location)
     return "-".join(part for part in (name or FORMAT, digest) if part)

@@ -3,7 +3,16 @@
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, text_or_json
+from traces.core.json_access import (
+    as_list,
+    as_object,
+    as_objects,
+    as_text,
+    first_member,
+    has_list,
+    has_string,
+    text_or_json,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -21,20 +30,27 @@ _USAGE: Final = {
     "cacheCreationInputTokens": "cache_creation_input_tokens",
 }
 _DENIALS: Final = frozenset({"rejected-by-user", "cancelled"})
-_NOT_FACTS: Final = frozenset({"role", "content", "usage", "messageId"})
+_ROLES: Final = {"info": "system", "human": "user", "agent": "assistant"}
+_NOT_FACTS: Final = frozenset({"role", "content", "usage", "messageId", "created"})
 
 
 def is_thread(value: JSONValue) -> bool:
     """Return True if `value` is a thread."""
-    body = as_object(value)
+    body = _thread(as_object(value))
     messages = as_objects(body.get("messages"))[:3]
-    return as_text(body.get("id")).startswith("T-") and any(has_list(message, "content") for message in messages)
+    has_content = any(has_list(message, "content") or has_string(message, "content") for message in messages)
+    return as_text(body.get("id")).startswith("T-") and has_content
+
+
+def _thread(body: JSONObject) -> JSONObject:
+    """Return a thread, which some files have inside an object."""
+    return as_object(body.get("thread")) or body
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per thread."""
     for body, location in source.entries():
-        yield _run(body, location)
+        yield _run(_thread(body), location)
 
 
 def _run(body: JSONObject, location: str) -> RecordedRun:
@@ -59,10 +75,12 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
 
 def _entries(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     """Yield the results in a message, and the rest of it."""
-    blocks = as_objects(message.get("content"))
+    content = message.get("content")
+    blocks = as_objects([{"type": "text", "text": content}] if isinstance(content, str) else content)
     facts = {name: item for name, item in message.items() if name not in _NOT_FACTS and item not in (None, "", [], {})}
     usage = as_object(message.get("usage"))
     time: JSONObject = {"ts": first_member(usage, "timestamp") or as_object(message.get("meta")).get("sentAt")}
+    time["ts"] = time["ts"] or message.get("created")
     for block in blocks:
         if block.get("type") == "tool_result":
             yield TranscriptMessage(value=_result(block), location=location)
@@ -81,7 +99,7 @@ def _entries(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     yield TranscriptMessage(
         value={
             # What the program noted, such as a summary, is no request of the user.
-            "role": "system" if message.get("role") == "info" else message.get("role"),
+            "role": _ROLES.get(as_text(message.get("role")), message.get("role")),
             "content": content or None,
             "message_id": message.get("messageId"),
             **time,

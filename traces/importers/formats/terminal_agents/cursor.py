@@ -1,9 +1,10 @@
-"""Cursor: output of `cursor-agent --output-format stream-json`, one event per line.
+"""Cursor: output of `cursor-agent --output-format stream-json`, one event per line, and transcripts of its agents.
 
 Calls are events of their own, which name the model call that made them by `model_call_id`. With partial output, an
 answer comes in pieces first, and then again as a whole.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -13,6 +14,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import transcripts
+from traces.importers.common.identity import content_id
 from traces.importers.common.messages import message_text
 from traces.importers.common.model_calls import normalize_provider, normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
@@ -22,6 +24,9 @@ from traces.importers.files.source import Source
 
 FORMAT: Final = "cursor"
 _SUFFIX: Final = "ToolCall"
+_LINE: Final = frozenset({"role", "message", "timestamp"})
+# Around what a user wrote, in a transcript.
+_QUERY: Final = re.compile(r"<user_query>(.*?)</user_query>", re.S)
 _IDS: Final = frozenset({"type", "subtype", "session_id"})
 _FAILURES: Final = ("error", "failure", "timeout", "spawnError", "permissionDenied", "fileNotFound")
 
@@ -45,6 +50,8 @@ def is_event(value: JSONValue) -> bool:
     if isinstance(value, list):
         return any(map(is_event, value))
     body = as_object(value)
+    if _is_message(body):
+        return True
     if "session_id" not in body:
         return False
     match as_text(body.get("type")):
@@ -57,14 +64,44 @@ def is_event(value: JSONValue) -> bool:
     return False
 
 
+def _is_message(body: JSONObject) -> bool:
+    """Return whether an object is a line of a transcript (`agent-transcripts/*.jsonl`)."""
+    message = as_object(body.get("message"))
+    return {"role", "message"} <= body.keys() <= _LINE and "content" in message and "role" not in message
+
+
+def _transcript(lines: list[tuple[JSONObject, str]]) -> RecordedRun:
+    """Return the run of a transcript. It has no results of calls, no times, and no model."""
+    entries = [
+        TranscriptMessage(value={**line, **as_object(line["message"])}, location=location) for line, location in lines
+    ]
+    texts = (message_text({"content": as_object(line["message"]).get("content")}) for line, _ in lines)
+    query = next((match[1] for text in texts if (match := _QUERY.search(text))), "")
+    return build_run(
+        RunFacts(
+            external_id=f"{FORMAT}-{content_id([line for line, _ in lines], '')}",
+            app=FORMAT,
+            format=FORMAT,
+            title=query.strip(),
+        ),
+        transcripts.build_steps(entries, TranscriptSettings(agent=FORMAT)),
+    )
+
+
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """Yield one run per session of the output."""
+    """Yield one run per session of the output, or the run of a transcript."""
     sessions: dict[str, _Session] = {}
+    lines: list[tuple[JSONObject, str]] = []
     for event, location in source.entries():
+        if _is_message(event):
+            lines.append((event, location))
+            continue
         if not event:
             source.problems.append(BadFile("expected an event", location))
             continue
         _add_event(sessions.setdefault(as_text(event.get("session_id")), _Session()), event, location)
+    if lines:
+        yield _transcript(lines)
     for id, session in sessions.items():
         _end_answer(session, "the end")
         try:

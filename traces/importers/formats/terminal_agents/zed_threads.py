@@ -118,8 +118,19 @@ def _block(block: JSONValue) -> JSONValue:
         case "Thinking":
             return {"type": "thinking", "thinking": body.get("text"), "signature": body.get("signature")}
         case "ToolUse":
-            return {"type": "tool_use", "id": body.get("id"), "name": body.get("name"), "input": body.get("input")}
+            return {
+                "type": "tool_use",
+                "id": body.get("id"),
+                "name": body.get("name"),
+                "input": _arguments(body.get("input")),
+            }
     return {"type": kind.lower(), kind: value}
+
+
+def _arguments(value: JSONValue) -> JSONValue:
+    """Return the arguments of a call, which later versions write with their type."""
+    body = as_object(value)
+    return body["value"] if body.keys() == {"type", "value"} and body["type"] in ("json", "text") else value
 
 
 def _result(result: JSONObject) -> JSONObject:
