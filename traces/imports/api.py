@@ -24,6 +24,7 @@ from rest_framework.settings import api_settings
 from rest_framework.views import APIView
 
 from traces.audit import audit_log
+from traces.core.json_access import as_list, as_text
 from traces.core.vocabulary import AuditAction
 from traces.errors import InvalidQuery, ProblemError, TooLarge
 from traces.http.bodies import parse_body
@@ -31,6 +32,8 @@ from traces.http.hang_ups import hang_up_of
 from traces.http.idempotency import check_key
 from traces.http.outages import name_outage
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
+from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import json_value
 from traces.imports import import_files, portable_runs, reader_process, run_archives
 from traces.imports.import_files import Progress
 from traces.imports.import_slots import LARGE_IMPORTS
@@ -47,7 +50,13 @@ NDJSON: Final = "application/x-ndjson"
 _FILES = {
     "multipart/form-data": {
         "type": "object",
-        "properties": {"file": {"type": "array", "items": {"type": "string", "format": "binary"}}},
+        "properties": {
+            "file": {"type": "array", "items": {"type": "string", "format": "binary"}},
+            "paths": {
+                "type": "string",
+                "description": "Paths of the files in their order, as a JSON list: folders tell which belong together",
+            },
+        },
     },
     "application/octet-stream": OpenApiTypes.BINARY,
 }
@@ -205,12 +214,27 @@ def _files(request: Request) -> list[NamedFile]:
     """Return the uploaded files of a form in order, or the body as one file."""
     uploads = [file for _, files in request.FILES.lists() for file in files] if request.FILES else []
     if uploads:
-        return [NamedFile(name=file.name or "upload", file=file) for file in uploads]
+        paths = _paths(request, len(uploads)) or [file.name or "upload" for file in uploads]
+        return [NamedFile(name=name, file=file) for name, file in zip(paths, uploads, strict=True)]
     body = request.data
     if isinstance(body, SpooledTemporaryFile):
         name = request.query_params.get("filename", "").replace("\\", "/").rpartition("/")[2] or "upload"
         return [NamedFile(name=name, file=body)]
     raise InvalidQuery("there is no file in the request", where="/file")
+
+
+def _paths(request: Request, count: int) -> list[str]:
+    """Return the paths of a form's files; an empty list without any."""
+    text = request.POST.get("paths")
+    if text is None:
+        return []
+    try:
+        paths = [as_text(path).replace("\\", "/").strip("/") for path in as_list(json_value(text.encode()))]
+    except BadFile as problem:
+        raise InvalidQuery(f"not a JSON list: {problem.problem}", where="/paths") from None
+    if len(paths) != count or not all(paths):
+        raise InvalidQuery(f"expected a JSON list of {count} paths, one per file", where="/paths")
+    return paths
 
 
 def _check_key(kind: str, request: Request, files: Sequence[NamedFile], *options: str | None) -> None:

@@ -7,6 +7,7 @@ time, and the server stores them in one temporary file.
 import contextlib
 import io
 import json as jsonlib
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, Final
@@ -70,11 +71,11 @@ def import_files(api: Api, files: list[Path], *, app: str | None = None, format:
     """Send the files and return the import report."""
     if not files:
         return {"runs": [], "skipped": [], "unread": []}
-    files_by_name = _by_upload_name(files)
+    files_by_path = by_upload_path(files)
     with _progress(len(files)) as advance:
-        report = _send(api, files_by_name, app, format, advance)
+        report = _send(api, files_by_path, app, format, advance)
     with_paths = {
-        name: [{**entry, "path": str(files_by_name.get(entry["path"], entry["path"]))} for entry in report[name]]
+        name: [{**entry, "path": str(files_by_path.get(entry["path"], entry["path"]))} for entry in report[name]]
         for name in ("skipped", "unread")
     }
     return {"runs": [{name: entry[name] for name in _FIELDS} for entry in report["runs"]], **with_paths}
@@ -118,24 +119,18 @@ def _hidden(path: Path) -> bool:
     return any(part.startswith(".") for part in path.parts)
 
 
-def _by_upload_name(files: list[Path]) -> dict[str, Path]:
-    """Map upload names to files. A name is the file's own, with parent folders if two would be equal."""
-    files_by_name: dict[str, Path] = {}
-    for file in files:
-        *folders, name = file.parts
-        while name in files_by_name and folders:
-            name = f"{folders.pop().strip('/') or 'root'}_{name}"
-        number = 1
-        while name in files_by_name:
-            number += 1
-            name = f"{number}_{name}"
-        files_by_name[name] = file
-    return files_by_name
+def by_upload_path(files: list[Path]) -> dict[str, Path]:
+    """Map paths to files: those below the folder that contains all of them, as formats need them."""
+    absolute_paths = [file.absolute() for file in files]
+    root = os.path.commonpath([path.parent for path in absolute_paths])
+    return {path.relative_to(root).as_posix(): file for path, file in zip(absolute_paths, files, strict=True)}
 
 
-def _send(api: Api, files_by_name: dict[str, Path], app: str | None, format: str | None, advance: "_Advance") -> Report:
+def _send(api: Api, files_by_path: dict[str, Path], app: str | None, format: str | None, advance: "_Advance") -> Report:
     query = {key: value for key, value in (("app", app), ("format", format)) if value}
-    form = [("file", (name, _LazyFile(path), "application/octet-stream")) for name, path in files_by_name.items()]
+    # A file name in a form has no folders.
+    contents = [("file", (file.name, _LazyFile(file), "application/octet-stream")) for file in files_by_path.values()]
+    form = [("paths", (None, jsonlib.dumps([*files_by_path]))), *contents]
     with api.lines("/runs/import", files=form, params=query) as lines:
         return _report(lines, advance)
 

@@ -10342,6 +10342,8 @@ export interface operations {
             content: {
                 "multipart/form-data": {
                     file?: string[];
+                    /** @description Paths of the files in their order, as a JSON list: folders tell which belong together */
+                    paths?: string;
                 };
                 "application/octet-stream": string;
             };
@@ -14201,6 +14203,8 @@ export interface operations {
             content: {
                 "multipart/form-data": {
                     file?: string[];
+                    /** @description Paths of the files in their order, as a JSON list: folders tell which belong together */
+                    paths?: string;
                 };
                 "application/octet-stream": string;
             };

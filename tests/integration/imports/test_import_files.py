@@ -11,7 +11,9 @@ from typing import Any
 
 import orjson
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
+from django.test import Client
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.vocabulary import StepType
@@ -269,3 +271,20 @@ def test_import_leaves_file_open() -> None:
     import_files.import_files([file])
     gc.collect()
     assert not file.file.closed
+
+
+def test_paths_of_files_tell_which_belong_together() -> None:
+    def event(number: int) -> SimpleUploadedFile:
+        message = {"role": "user", "content": f"Count shelf {number}."}
+        body = {"kind": "MessageEvent", "id": f"m{number}", "source": "user", "llm_message": message}
+        return SimpleUploadedFile("event-0.json", orjson.dumps(body))
+
+    paths = ["first/events/event-0.json", "second/events/event-0.json"]
+    for form, count in (({}, 1), ({"paths": orjson.dumps(paths).decode()}, 2)):
+        report = Client().post("/api/v1/runs/import", {**form, "file": [event(1), event(2)]}).json()
+        assert (len(report["runs"]), report["skipped"]) == (count, [])
+    for wrong in (paths[:1], ["", "x"], "no list"):
+        response = Client().post(
+            "/api/v1/runs/import", {"paths": orjson.dumps(wrong).decode(), "file": [event(1), event(2)]}
+        )
+        assert (response.status_code, response.json()["where"]) == (400, "/paths")

@@ -22,7 +22,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 
 NO_TRAJECTORIES: Final = "results of trials without their steps: import the trajectories of the trials"
-_UNKNOWN: Final = "the rewards were not imported: import an archive with the folder of the trial"
+_UNKNOWN: Final = "the rewards were not imported: import its folder, or an archive of it"
 _AGENT_FOLDER: Final = "agent"
 # In the folder of an agent, the trajectories of its subagents are files beside this one.
 _MAIN_FILE: Final = "trajectory.json"

@@ -252,3 +252,27 @@ def test_error_at_end_fails_session() -> None:
     answer = {"id": 91, "source": "agent", "action": "message", "args": {"content": "Let me try again."}}
     (resumed,) = read(("events.json", [*EVENTS, error, answer]))
     assert (resumed.status, resumed.steps[0].error) == (RunStatus.COMPLETED, "")
+
+
+def test_state_of_a_conversation_names_its_model_and_costs() -> None:
+    message = {"role": "user", "content": [{"type": "text", "text": "Count the books."}]}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "Five."}]}
+    events = [
+        {"kind": "MessageEvent", "id": "m1", "source": "user", "llm_message": message},
+        {"kind": "MessageEvent", "id": "m2", "source": "agent", "llm_message": answer},
+    ]
+    usage = {"usage_to_metrics": {"agent": {"accumulated_cost": 0.5}}}
+    llm = {"model": "openai/gpt-4o", "temperature": 0.5, "api_key": "**"}
+    state = {"id": "conv-1", "agent": {"llm": llm}, "workspace": {}, "stats": usage, "title": "Books"}
+    files = [
+        Source(name=f"c/events/event-{index}.json", data=orjson.dumps(event)) for index, event in enumerate(events)
+    ]
+    files.insert(0, Source(name="c/base_state.json", data=orjson.dumps(state)))
+    assert {key for file in files for key in openhands.keys(file)} == {"folder c/events"}
+    (run,) = openhands.parse(files)
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (run.external_id, model.model, run.steps[0].cost_usd) == ("conv-1", "openai/gpt-4o", Decimal("0.5"))
+    assert ModelRequest(model.input).parameters == {"temperature": 0.5}
+    assert run.metadata["state"] == {"workspace": {}, "stats": usage, "title": "Books"}
+    runs, (problem,) = fixtures.detect_and_read("openhands", files[0].data, "base_state.json")
+    assert (runs, "without its events" in problem) == ([], True)

@@ -129,3 +129,40 @@ def test_result_without_call_is_kept_beside_recorded_requests() -> None:
     del document["llm_interactions"][0]["response"]["tool_calls"]
     (run,), _ = fixtures.detect_and_read("trae", orjson.dumps(document))
     assert run.steps[0].attributes["results_without_calls"] == [{"tool_call_id": "t1", "error": "no shelf"}]
+
+
+def test_typed_arguments_of_zed_are_arguments() -> None:
+    call = {"id": "c1", "name": "read_file", "input": {"type": "json", "value": {"path": "a.txt"}}}
+    messages = [{"User": {"id": "u", "content": [{"Text": "Read it."}]}}]
+    messages.append({"Agent": {"content": [{"ToolUse": call}], "tool_results": {}}})
+    ((run,), _) = fixtures.detect_and_read("zed", fixtures.json_lines([{"version": "0.3.0", "messages": messages}]))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert tool.input == {"path": "a.txt"}
+
+
+def test_threads_of_amp_with_other_roles_and_inside_an_object() -> None:
+    thread = {
+        "id": "T-1",
+        "messages": [
+            {"role": "human", "content": "Count them.", "created": 1_700_000_001_000},
+            {"role": "agent", "content": [{"type": "text", "text": "Five."}], "created": 1_700_000_002_000},
+        ],
+    }
+    for value in (thread, {"thread": thread}):
+        ((run,), _) = fixtures.detect_and_read("amp", fixtures.json_lines([value]))
+        assert (run.name, fixtures.answer_contents(run)) == ("Count them.", ["Five."])
+        assert (run.ended_at is None, len(fixtures.steps(run, StepType.TURN))) == (False, 1)
+
+
+def test_transcripts_of_cursor_are_runs() -> None:
+    query = "<user_info>Linux</user_info>\n<user_query>\nCount them.\n</user_query>"
+    call = {"type": "tool_use", "name": "Read", "input": {"path": "a.txt"}}
+    lines = [
+        {"role": "user", "message": {"content": [{"type": "text", "text": query}]}},
+        {"role": "assistant", "message": {"content": [{"type": "text", "text": "I look."}, call]}},
+        {"role": "assistant", "message": {"content": [{"type": "text", "text": "Five."}]}},
+    ]
+    ((run,), problems) = fixtures.detect_and_read("cursor", fixtures.json_lines(lines))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (run.name, tool.input, problems) == ("Count them.", {"path": "a.txt"}, [])
+    assert fixtures.answer_contents(run) == ["I look.", "Five."]
