@@ -32,7 +32,7 @@ class Reports:
         for event, container in self.events:
             # A tool takes the place of its span after the events in it.
             key = owners.get(as_text(event.get("span_id")), container)
-            facts = {name: item for name, item in event.items() if name not in _LINKS and item is not None}
+            facts: JSONObject = {name: item for name, item in event.items() if name not in _LINKS and item is not None}
             (events_of_tools.setdefault(key, []) if key in tools else general_events).append(facts)
         return [_with_events(step, events_of_tools.get(step.key, [])) for step in steps], general_events
 

@@ -75,8 +75,8 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
 
 def _entries(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     """Yield the results in a message, and the rest of it."""
-    content = message.get("content")
-    blocks = as_objects([{"type": "text", "text": content}] if isinstance(content, str) else content)
+    text = message.get("content")
+    blocks = as_objects([{"type": "text", "text": text}] if isinstance(text, str) else text)
     facts = {name: item for name, item in message.items() if name not in _NOT_FACTS and item not in (None, "", [], {})}
     usage = as_object(message.get("usage"))
     time: JSONObject = {"ts": first_member(usage, "timestamp") or as_object(message.get("meta")).get("sentAt")}

@@ -9,6 +9,7 @@ import pytest
 import zstandard
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_object, as_objects
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers import registry
@@ -65,7 +66,7 @@ def test_events_become_a_tree() -> None:
         ("agent", "includes", "scorers"),
         ("validator", "includes", "includes"),
     ]
-    ((event,),) = [step.attributes["events"] for step in run.steps if "events" in step.attributes]
+    (event,) = [event for step in run.steps for event in as_objects(step.attributes.get("events"))]
     assert (event["action"], event["cmd"], "other_events" in run.metadata) == ("exec", "ls", False)
 
 
@@ -260,7 +261,7 @@ def test_notes_and_results_without_calls_are_kept() -> None:
         {"role": "tool", "content": "3 copies", "tool_call_id": "c1"}
     ]
     assert second.metadata["events"] == [{"event": "info", "data": "Looked twice"}]
-    assert (second.metadata["other_events"], second.metadata["evaluation"]["dataset"]) == (
+    assert (second.metadata["other_events"], as_object(second.metadata["evaluation"])["dataset"]) == (
         {"state": 1},
         {"name": "shelf"},
     )

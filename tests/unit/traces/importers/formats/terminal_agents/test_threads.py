@@ -133,8 +133,8 @@ def test_result_without_call_is_kept_beside_recorded_requests() -> None:
 
 def test_typed_arguments_of_zed_are_arguments() -> None:
     call = {"id": "c1", "name": "read_file", "input": {"type": "json", "value": {"path": "a.txt"}}}
-    messages = [{"User": {"id": "u", "content": [{"Text": "Read it."}]}}]
-    messages.append({"Agent": {"content": [{"ToolUse": call}], "tool_results": {}}})
+    request = {"User": {"id": "u", "content": [{"Text": "Read it."}]}}
+    messages: list[Any] = [request, {"Agent": {"content": [{"ToolUse": call}], "tool_results": {}}}]
     ((run,), _) = fixtures.detect_and_read("zed", fixtures.json_lines([{"version": "0.3.0", "messages": messages}]))
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert tool.input == {"path": "a.txt"}
