@@ -33,6 +33,8 @@ _KEY_LENGTH: Final = 200
 # Fits into every column.
 _SHORT: Final = 80
 _NAME_LENGTH: Final = 120
+# How coding agents mark what the user wrote within a message.
+_TAGGED: Final = re.compile(r"(?m:^)<(task|user_query)>\s*(?!</)(\S.*?)(?:</\1>|\Z)", re.S)
 _CONTAINERS: Final = (
     (re.compile(r"\bplan", re.I), StepType.PLANNER),
     (re.compile(r"guard|safety|moderat", re.I), StepType.SAFETY),
@@ -393,4 +395,5 @@ def _line(value: str, width: int) -> str:
 def _first_request(messages: Sequence[JSONValue]) -> str:
     """Return the text of the first user message that has one."""
     requests = (message_text(message) for message in messages if as_object(message).get("role") == "user")
-    return next((request for request in requests if request.strip()), "")
+    request = next((request for request in requests if request.strip()), "")
+    return match[2] if (match := _TAGGED.search(request)) else request

@@ -4,7 +4,6 @@ Calls are events of their own, which name the model call that made them by `mode
 answer comes in pieces first, and then again as a whole.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -25,8 +24,6 @@ from traces.importers.files.source import Source
 FORMAT: Final = "cursor"
 _SUFFIX: Final = "ToolCall"
 _LINE: Final = frozenset({"role", "message", "timestamp"})
-# Around what a user wrote, in a transcript.
-_QUERY: Final = re.compile(r"<user_query>(.*?)</user_query>", re.S)
 _IDS: Final = frozenset({"type", "subtype", "session_id"})
 _FAILURES: Final = ("error", "failure", "timeout", "spawnError", "permissionDenied", "fileNotFound")
 
@@ -75,14 +72,11 @@ def _transcript(lines: list[tuple[JSONObject, str]]) -> RecordedRun:
     entries = [
         TranscriptMessage(value={**line, **as_object(line["message"])}, location=location) for line, location in lines
     ]
-    texts = (message_text({"content": as_object(line["message"]).get("content")}) for line, _ in lines)
-    query = next((match[1] for text in texts if (match := _QUERY.search(text))), "")
     return build_run(
         RunFacts(
             external_id=f"{FORMAT}-{content_id([line for line, _ in lines], '')}",
             app=FORMAT,
             format=FORMAT,
-            title=query.strip(),
         ),
         transcripts.build_steps(entries, TranscriptSettings(agent=FORMAT)),
     )

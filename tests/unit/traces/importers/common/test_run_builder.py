@@ -5,7 +5,7 @@ import pytest
 
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.run_builder import match_calls
+from traces.importers.common.run_builder import match_calls, run_name
 
 
 def tool_input(value: Any, arguments: Any, *, call_id: str = "c1") -> Any:
@@ -59,3 +59,24 @@ def test_time_to_match_calls_is_linear() -> None:
     start = time.thread_time()
     match_calls([model, model])
     assert time.thread_time() - start < 1
+
+
+@pytest.mark.parametrize(
+    ("request_text", "name"),
+    [
+        ("<task>\nCount the books.\n</task>\n<environment_details>10:00", "Count the books."),
+        ("<info>Linux</info>\n<user_query>\nCount them.", "Count them."),
+        ("<task></task> Count them.", "<task></task> Count them."),
+        ("Answer in <task> tags.", "Answer in <task> tags."),
+    ],
+)
+def test_name_of_a_run_is_what_the_user_wrote(request_text: str, name: str) -> None:
+    request: Any = {"messages": [{"role": "user", "content": request_text}]}
+    assert run_name([RecordedStep(key="a", type=StepType.MODEL, name="m", input=request)], "") == name
+
+
+def test_name_is_found_in_linear_time() -> None:
+    request: Any = {"messages": [{"role": "user", "content": "\n<task>" * 300_000}]}
+    start = time.process_time()
+    run_name([RecordedStep(key="a", type=StepType.MODEL, name="m", input=request)], "")
+    assert time.process_time() - start < 2
