@@ -18,7 +18,7 @@ from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import normalize_tools
-from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.model_calls import normalize_provider, parse_cost, parse_token_count
 from traces.importers.common.run_builder import AGENT_KEY, RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
@@ -46,6 +46,7 @@ _MAPPED_FIELDS = frozenset(
         "timestamp",
         "model_name",
         "is_copied_context",
+        "reasoning_effort",
     }
 )
 
@@ -168,9 +169,25 @@ def _steps(
         for id in references.get(step.call_id, ()) if is_call else ():
             if (body := waiting.pop(id, None)) is not None:
                 steps += _subagent(id, body, step.key, location, level)
+    steps[0] = _with_totals(steps, bodies, location)
     for id, body in waiting.items():
         steps += _subagent(id, body, AGENT_KEY, location, level)
     return steps
+
+
+def _with_totals(steps: Sequence[RecordedStep], bodies: Sequence[JSONObject], location: str) -> RecordedStep:
+    """Return the agent's step with the totals of a trajectory whose steps have no metrics."""
+    metrics = [step.get("metrics") for body in bodies for step in as_objects(body.get("steps"))]
+    totals = as_object(bodies[0].get("final_metrics"))
+    if any(metrics) or len(bodies) > 1:
+        return steps[0]
+    return replace(
+        steps[0],
+        tokens_in=parse_token_count(totals.get("total_prompt_tokens"), location),
+        tokens_out=parse_token_count(totals.get("total_completion_tokens"), location),
+        tokens_cached=parse_token_count(totals.get("total_cached_tokens"), location),
+        cost_usd=parse_cost(totals.get("total_cost_usd")),
+    )
 
 
 def _settings(body: JSONObject) -> TranscriptSettings:
@@ -270,9 +287,11 @@ def _message(step: JSONObject, location: str) -> TranscriptMessage:
     ]
     metrics = as_object(step.get("metrics"))
     other_fields = {key: value for key, value in step.items() if key not in _MAPPED_FIELDS and value is not None}
+    effort = step.get("reasoning_effort")
     return TranscriptMessage(
         location=location,
         is_injected=is_copy,
+        parameters={"reasoning_effort": effort} if effort else {},
         value={
             "role": role,
             "content": content,

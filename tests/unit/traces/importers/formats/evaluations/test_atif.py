@@ -10,7 +10,7 @@ from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
-from traces.payloads.messages import ModelAnswer
+from traces.payloads.messages import ModelAnswer, ModelRequest
 
 
 def trajectory(session: str, *steps: tuple[str, str, bool]) -> dict[str, Any]:
@@ -160,3 +160,20 @@ def test_lone_result_of_trial_is_refused() -> None:
     runs, (problem,) = fixtures.detect_and_read("atif", orjson.dumps(trial("a", 1.0)))
     assert not runs
     assert "without their steps" in problem
+
+
+def test_totals_and_efforts_of_a_trajectory() -> None:
+    steps = [
+        {"step_id": 1, "source": "user", "message": "Count the books."},
+        {"step_id": 2, "source": "agent", "message": "Five.", "reasoning_effort": "high"},
+    ]
+    totals = {"total_prompt_tokens": 300, "total_completion_tokens": 30, "total_cost_usd": 0.5}
+    body = {"schema_version": "ATIF-v1.6", "session_id": "s", "agent": {"name": "a"}, "final_metrics": totals}
+    (run,) = fixtures.read("atif", [{**body, "steps": steps}])
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    agent = run.steps[0]
+    assert (agent.tokens_in, agent.tokens_out, agent.cost_usd) == (300, 30, Decimal("0.5"))
+    assert ModelRequest(model.input).parameters == {"reasoning_effort": "high"}
+    measured = [steps[0], {**steps[1], "metrics": {"prompt_tokens": 300, "completion_tokens": 30}}]
+    (counted,) = fixtures.read("atif", [{**body, "steps": measured}])
+    assert (counted.steps[0].tokens_in, fixtures.steps(counted, StepType.MODEL)[0].tokens_in) == (None, 300)
