@@ -192,6 +192,9 @@ def _continue_messages(items: list[JSONObject]) -> Iterator[JSONObject]:
             "error": failures.get(call_id) if call_id else None,
             "context_items": item.get("contextItems"),
         }
+        thought: JSONObject = {"type": "thinking", "thinking": as_object(item.get("reasoning")).get("text")}
+        # Some versions write it as a message before, too.
+        thoughts += [thought] if thought["thinking"] and thought not in thoughts else []
         plain = omit(message, "toolCalls", "toolCallId", "usage")
         if message.get("role") == "assistant" and thoughts:
             plain["content"] = [*thoughts, *content_blocks(message.get("content"))]

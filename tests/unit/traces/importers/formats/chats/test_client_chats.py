@@ -134,3 +134,14 @@ def test_prompt_of_ai_studio_has_thoughts_and_settings() -> None:
         {"type": "text", "text": "Yes."},
     ]
     assert (second.error, run.metadata["run_settings"], problems) == ("busy", {"enableCodeExecution": False}, [])
+
+
+def test_reasoning_of_continue_is_part_of_the_answer() -> None:
+    thought, answer = {"text": "Five, I think.", "active": False}, {"role": "assistant", "content": "Five."}
+    items = [{"message": {"role": "user", "content": "Count them."}}, {"message": answer, "reasoning": thought}]
+    thinking = {"message": {"role": "thinking", "content": "Five, I think."}}
+    for history in (items, [items[0], thinking, items[1]]):
+        chat = {"sessionId": "c", "title": "t", "history": [{"contextItems": [], **item} for item in history]}
+        ((run,), _) = fixtures.detect_and_read("client-chat", fixtures.json_lines([chat]))
+        blocks = [{"type": "thinking", "thinking": "Five, I think."}, {"type": "text", "text": "Five."}]
+        assert fixtures.answer_contents(run) == [blocks]
