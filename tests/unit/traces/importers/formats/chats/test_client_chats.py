@@ -138,8 +138,9 @@ def test_prompt_of_ai_studio_has_thoughts_and_settings() -> None:
 
 def test_reasoning_of_continue_is_part_of_the_answer() -> None:
     thought, answer = {"text": "Five, I think.", "active": False}, {"role": "assistant", "content": "Five."}
-    items = [{"message": {"role": "user", "content": "Count them."}}, {"message": answer, "reasoning": thought}]
-    thinking = {"message": {"role": "thinking", "content": "Five, I think."}}
+    request: dict[str, Any] = {"message": {"role": "user", "content": "Count them."}}
+    items: list[dict[str, Any]] = [request, {"message": answer, "reasoning": thought}]
+    thinking: dict[str, Any] = {"message": {"role": "thinking", "content": "Five, I think."}}
     for history in (items, [items[0], thinking, items[1]]):
         chat = {"sessionId": "c", "title": "t", "history": [{"contextItems": [], **item} for item in history]}
         ((run,), _) = fixtures.detect_and_read("client-chat", fixtures.json_lines([chat]))
