@@ -75,6 +75,8 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         await self.accept()
         # The attempt of each agent that runs there, how many calls of it are written, and when the next may be.
         self._sessions: dict[UUID, int] = {}
+        # Agents that were running while the connection was lost.
+        self._adopted_sessions: set[UUID] = set()
         self._call_counts: dict[UUID, int] = {}
         self._write_times: dict[UUID, float] = {}
         self._event = asyncio.Event()
@@ -152,15 +154,17 @@ class RunnerConsumer(AsyncWebsocketConsumer):
                 await self._tell(protocol.Stop(session=item.session, reason="it has ended, or another runner has it"))
             else:
                 self._sessions[item.session] = item.attempt
+                self._adopted_sessions.add(item.session)
         await self._wake_ups.start()
         self._pump = asyncio.create_task(self._work(self._runner))
 
     async def _end(self, message: protocol.Exit) -> None:
-        """Follow the end of an agent: one that was killed is started again."""
+        """Follow the end of an agent: one that was killed, or failed because the server was away, is started again."""
         runner = self._require_runner()
         if self._sessions.get(message.session) != message.attempt:
             return
-        if message.code < 0 and message.attempt < progress.MOST_STARTS:
+        is_cut_off = message.code < 0 or self._may_have_lost_calls(message)
+        if is_cut_off and message.attempt < progress.MOST_STARTS:
             await self._restart(message.session, runner)
             return
         del self._sessions[message.session]
@@ -171,7 +175,13 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         await _in_thread(progress.finish, message.session, runner.connection, exit_code=code, error=error)
         self._event.set()
 
+    def _may_have_lost_calls(self, message: protocol.Exit) -> bool:
+        """Return whether an agent failed that may not have reached the server while its runner did not."""
+        is_failure = message.code not in {0, progress.REFUSAL_EXIT} and not message.error
+        return is_failure and message.session in self._adopted_sessions
+
     async def _restart(self, session_id: UUID, runner: Runner) -> None:
+        self._adopted_sessions.discard(session_id)
         session = await _in_thread(_load, session_id)
         await _in_thread(dispatch.restart, session, runner)
         await self._start(session)

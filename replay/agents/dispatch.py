@@ -1,7 +1,7 @@
 """Which session a runner works on: claimed, adopted after a lost connection, or lost."""
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from django.conf import settings
@@ -16,6 +16,7 @@ from replay.questions import services as questions
 from replay.reruns import services as reruns
 from replay.reruns.schemas import RerunBudget
 from replay.runners import queries as runners
+from traces.core.json_types import JSONValue
 from traces.transitions import move
 
 
@@ -45,7 +46,8 @@ def adopt(session_id: UUID, runner: Runner) -> ReplaySession | None:
         is_mine = sessions.filter(status=SessionStatus.RUNNING).update(owner=runner.connection, heartbeat_at=Now())
         if not is_mine and not (sessions.exists() and _take(session_id, runner)):
             return None
-        ReplaySession.objects.filter(id=session_id).update(current="")
+        for session in ReplaySession.objects.filter(id=session_id):
+            ReplaySession.objects.filter(id=session_id).update(current="", takeovers=_takeovers(session))
         event_log.append(session_id, "session")
     return ReplaySession.objects.select_related("source_run", "rerun").get(id=session_id)
 
@@ -95,6 +97,11 @@ def _take(session_id: UUID, runner: Runner) -> bool:
     return leases.claim(session_id, runner.connection)
 
 
+def _takeovers(session: ReplaySession) -> list[JSONValue]:
+    """Return the takeovers of a session that goes on. Its agent has, or gets again, the answers up to this step."""
+    return [*session.takeovers, [datetime.now(UTC).isoformat(), session.checkpoint_no, 0]]
+
+
 def _begin(session: ReplaySession, runner: Runner) -> None:
     """Create the rerun of a session at its first start, or open it for another start."""
     if session.rerun is None:
@@ -117,6 +124,7 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
         session.rerun.tools_to_ask = runner.tools_to_ask
         session.rerun.tools_with_hook = runner.tools_with_hook
         reruns.begin_again(session.rerun)
+        session.takeovers = _takeovers(session)
     session.runner = runner
     ReplaySession.objects.filter(id=session.id).update(
         rerun=session.rerun,
@@ -126,5 +134,6 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
         current="",
         question=None,
         held_back_tools=[],
+        takeovers=session.takeovers,
         planned_steps=session.source_run.step_count,
     )

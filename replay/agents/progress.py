@@ -33,7 +33,7 @@ from traces.storage import artifacts
 MOST_STARTS: Final = 3
 _LONGEST_NOTE: Final = 300
 # Exit codes of a command that the SDK ended: a tool was refused, or the session could not be reached.
-_REFUSAL_EXIT: Final = 5
+REFUSAL_EXIT: Final = 5
 _OUTAGE_EXIT: Final = 6
 _COLUMNS: Final = ("external_id", "type", "name", "status", "label", "reason", "input_ref", "output_ref", "error")
 
@@ -182,7 +182,7 @@ def _problem(session: ReplaySession, exit_code: int) -> str:
     if refusal_count:
         calls_text = "a model call" if refusal_count == 1 else f"{refusal_count} model calls"
         return f"{calls_text} of the agent got no answer: not in the recording, and not allowed to go live"
-    if exit_code == _REFUSAL_EXIT and (reason := _refusal_of_tool(rerun)):
+    if exit_code == REFUSAL_EXIT and (reason := _refusal_of_tool(rerun)):
         return f"the agent was ended at a call of a tool: {reason}"
     if exit_code == _OUTAGE_EXIT:
         return "the server could not be reached, so the agent was ended: its standard error has the reason"

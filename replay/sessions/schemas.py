@@ -72,7 +72,7 @@ class AttemptList(Schema):
 
 
 class Takeover(Schema):
-    """A worker continued the session of a worker that had died."""
+    """A session went on after its worker, or the runner or agent of it, was interrupted."""
 
     at: datetime
     # The last committed step.

@@ -8750,7 +8750,7 @@ export interface components {
         };
         /**
          * Takeover
-         * @description A worker continued the session of a worker that had died.
+         * @description A session went on after its worker, or the runner or agent of it, was interrupted.
          */
         Takeover: {
             /**

@@ -99,6 +99,26 @@ def test_another_runner_goes_on_when_one_is_lost(
     assert len(models.requests) - before == 3
 
 
+def test_agent_that_lost_its_server_starts_again(
+    server: Server, models: ModelServer, run: str, start_runner: StartRunner
+) -> None:
+    start_runner(AGENTS["chat"], "plain")
+    second = len(models.requests) + 2
+    models.on_arrival = lambda number: models.is_open.clear() if number == second else None
+    changed = {**LIVE, "overrides": {"overrides": [{"match": {"type": "model"}, "prompt": {"system": "Restart."}}]}}
+    session = fork(server, run, **changed)
+    wait_until(lambda: len(models.requests) == second, 30)
+    server.kill()
+    models.on_arrival = lambda number: None
+    models.is_open.set()
+    server.start()
+    view = ended(server, session)
+    assert (view["status"], view["exit_code"], view["live_calls"]) == ("completed_simulated", 0, 3)
+    # The answer of the open call is lost with the server that waited for it.
+    assert len(models.requests) == second + 2
+    assert [takeover["taken_back"] for takeover in view["takeovers"]] == [0, 0]
+
+
 @pytest.mark.parametrize("ends_by", ["cancel", "deadline"])
 def test_agent_ends_with_its_whole_group(server: Server, run: str, start_runner: StartRunner, ends_by: str) -> None:
     start_runner(ENDLESS_AGENT, options=("--parallel", "2"))

@@ -18,7 +18,7 @@ export function Findings({ session }: { session: SessionView }): ReactElement | 
         {(error || code) && <Failure session={session} />}
         {takeovers.length > 0 && (
           <div>
-            <h3>Taken over by another worker</h3>
+            <h3>{session.engine === "agent" ? "Resumed after an interruption" : "Taken over by another worker"}</h3>
             <Lines lines={takeovers.map(takeoverWords)} />
           </div>
         )}
