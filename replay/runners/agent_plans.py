@@ -16,7 +16,7 @@ from replay.live.providers.protocols import foreign_protocol, protocol_of, provi
 from replay.live.providers.translation import input_problem
 from replay.overrides.policy import Policy, ToolRules
 from replay.overrides.profile import Override
-from replay.runners import consents, queries
+from replay.runners import consents, inherited_changes, queries
 from traces.core.json_access import as_object
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import Label, Reason, StepType
@@ -39,6 +39,11 @@ def agent_plan(
     Only `tools`, which nothing intercepts, need consent before it starts.
     """
     own_warnings = [_AGENT_DECIDES, *warnings(tools)]
+    if categories := inherited_changes.find(run):
+        own_warnings.append(
+            f"{_lineage_text(categories)}, so its calls differ from this run. To run the agent with all changes, fork "
+            "the run that was recorded."
+        )
     if not queries.online(run.app).exists():
         own_warnings.append(f"No runner of {run.app} is online: the agent starts as soon as one is.")
     if hosts := queries.hosts(run.app):
@@ -56,8 +61,18 @@ def agent_plan(
     return _with_real_calls(plan.model_copy(update=changes), run)
 
 
-def followed_plan(plan: Plan, tools: Sequence[UninterceptedTool]) -> Plan:
-    """Add to a plan that follows the recording why the agent does not run: some of its tools lack consent."""
+def _lineage_text(categories: Sequence[str]) -> str:
+    return f"The agent's code does not have what earlier forks changed in its requests ({', '.join(categories)})"
+
+
+def followed_plan(plan: Plan, tools: Sequence[UninterceptedTool], lineage_changes: Sequence[str] = ()) -> Plan:
+    """Add to a plan that follows the recording why the agent does not run.
+
+    Some of its `tools` lack consent, or its code does not have the `lineage_changes` of earlier forks.
+    """
+    if lineage_changes:
+        warning = f"Follows the recording. {_lineage_text(lineage_changes)}."
+        return plan.model_copy(update={"warnings": [warning, *plan.warnings]})
     names = [tool.name for tool in tools if tool.consent is None]
     if not names:
         return plan

@@ -22,7 +22,7 @@ from replay.overrides.fork_changes import fork_change, no_recorded_call
 from replay.planning import plan_environment, planner
 from replay.planning.structural import refuse_structural
 from replay.planning.unrecorded_requests import StoredRequests
-from replay.runners import agent_plans, consents
+from replay.runners import agent_plans, consents, inherited_changes
 from replay.saved_profiles import queries as library
 from replay.sessions.schemas import ReplayRequest
 from replay.store import call_cache
@@ -119,8 +119,9 @@ class Source:
         self, request: ReplayRequest, *, brief: bool = False, list_untouched: bool = True, verify: bool = False
     ) -> PreparedReplay:
         tools: list[UninterceptedTool] = []
+        lineage_changes: list[str] = []
         if request.engine == "auto":
-            engine, tools = self._choose_engine(request)
+            engine, tools, lineage_changes = self._choose_engine(request)
             request = request.model_copy(update={"engine": engine})
         if (refusal := source_refusal(self.run)) is not None:
             plan = planner.empty_plan(self.fork, request.policy, [refusal])
@@ -128,7 +129,7 @@ class Source:
             plan = self._agent_plan(request, self._plan(request, brief=brief, list_untouched=list_untouched))
         else:
             plan = _add_hook_warning(self._plan(request, brief=brief, list_untouched=list_untouched))
-            plan = agent_plans.followed_plan(plan, tools)
+            plan = agent_plans.followed_plan(plan, tools, lineage_changes)
         # An agent that runs reads each recorded answer when it gets there.
         if verify and request.engine is Engine.FOLLOW and is_too_long_to_verify(self.run.step_count):
             plan = self._with_damage(plan)
@@ -163,15 +164,20 @@ class Source:
         overrides = apply_profile(request.overrides, self._graph)
         return agent_plans.agent_plan(plan, self.run, overrides, self._graph.by_no, self._unintercepted_tools(request))
 
-    def _choose_engine(self, request: ReplayRequest) -> tuple[Engine, list[UninterceptedTool]]:
-        """Choose for `auto`; return the tools that keep the agent from running, if only these do."""
+    def _choose_engine(self, request: ReplayRequest) -> tuple[Engine, list[UninterceptedTool], list[str]]:
+        """Choose for `auto`; return the tools, or else the changes of earlier forks, that keep the agent from running.
+
+        Only if nothing else does.
+        """
         if source_refusal(self.run) is not None or not agent_plans.may_choose(self.run, request.policy):
-            return Engine.FOLLOW, []
+            return Engine.FOLLOW, [], []
         overrides = apply_profile(request.overrides, self._graph)
         if agent_plans.needs_sdk(overrides) or any(agent_plans.refusals(overrides, self._graph.by_no)):
-            return Engine.FOLLOW, []
+            return Engine.FOLLOW, [], []
+        if lineage_changes := inherited_changes.find(self.run):
+            return Engine.FOLLOW, [], lineage_changes
         tools = self._unintercepted_tools(request)
-        return Engine.AGENT if consents.refusal(tools) is None else Engine.FOLLOW, tools
+        return Engine.AGENT if consents.refusal(tools) is None else Engine.FOLLOW, tools, []
 
     def _unintercepted_tools(self, request: ReplayRequest) -> list[UninterceptedTool]:
         """Return the tools that really run if the agent does."""

@@ -97,6 +97,29 @@ def test_fork_follows_the_recording_where_hooks_are_to_decide(
     assert plan("agent") == ("agent", True)
 
 
+def test_fork_of_a_fork_follows_it_if_the_agent_lacks_its_changes(client: Client, body: dict[str, Any]) -> None:
+    add_runner(Run.objects.get().app, "desk-1")
+    result = {"match": {"type": "tool", "name": "get_order"}, "tool": {"output": {"status": "lost"}}}
+
+    def plan_of_fork(*overrides: Any, engine: str = "auto") -> tuple[str, str]:
+        """Return the engine of a fork of a fork with these overrides, and the first warning of its plan."""
+        request = {**body, "engine": "follow", "overrides": {"overrides": overrides}}
+        session = ReplaySession.objects.get(id=post(client, "/replays", request).json()["id"])
+        runner.execute(session.id)
+        session.refresh_from_db()
+        plan = post(client, "/replays/preview", {"run": str(session.run_id), "engine": engine}).json()
+        return plan["engine"], next(iter(plan["warnings"]), "")
+
+    assert plan_of_fork(result)[0] == "agent"
+    prompt = body["overrides"]["overrides"][0]
+    engine, warning = plan_of_fork(result, prompt)
+    assert engine == "follow"
+    assert warning == (
+        "Follows the recording. The agent's code does not have what earlier forks changed in its requests (prompt)."
+    )
+    assert plan_of_fork(prompt, engine="agent")[0] == "agent"
+
+
 @pytest.mark.parametrize("end", ["cancel", "finish"])
 def test_values_of_variables_go_when_the_session_ends(client: Client, body: dict[str, Any], end: str) -> None:
     runner = add_runner(Run.objects.get().app, "desk-1", env_allow=["CITY"])
