@@ -6,6 +6,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from forkpoint.answers import Answer
 from forkpoint.hooks import Decision
+from forkpoint.outputs.effects import State, repeat_effects, snapshot, with_effects
 from forkpoint.outputs.errors import form_of_error
 from forkpoint.outputs.forms import Form, form_of, form_of_documents
 from forkpoint.scopes import Event, Journal, RunScope, Scope, StepScope
@@ -135,6 +136,9 @@ class ToolStep(CallStep):
         self.is_pure = False
         # Its answer comes with what an MCP server said, so that the client is asked again.
         self.plays_messages = False
+        # What the call may change besides its result.
+        self.state: State | None = None
+        self._earlier_state: dict[str, str] = {}
         self._original_input: Any = None
 
     def answer(self) -> Answer | None:
@@ -142,12 +146,22 @@ class ToolStep(CallStep):
         if answer is not None and answer.has_questions and not self.plays_messages:
             # Whether the client would respond now as it did then is not known.
             answer.report_loss()
+        if answer is not None and self.state is not None and not repeat_effects(self.state, answer.form):
+            answer.report_loss()
         return answer
+
+    def _form(self, form_of: Callable[[Any], Form | None]) -> dict[str, Any]:
+        fields = super()._form(form_of)
+        if self.state is not None:
+            with self._recorder.suppress_errors():
+                form = with_effects(fields.get(OUTPUT_FORM), self.state, self._earlier_state)
+                return {} if form is None else {OUTPUT_FORM: form}
+        return fields
 
     def _scope_for_call(self, *call: Any) -> Scope:
         scope = super()._scope_for_call(*call)
         if isinstance(scope, ToolStep):
-            scope.is_pure = self.is_pure
+            scope.is_pure, scope.state = self.is_pure, self.state
         return scope
 
     def deny(self, message: str = "") -> None:
@@ -167,6 +181,8 @@ class ToolStep(CallStep):
     def _begin(self) -> None:
         super()._begin()
         self._original_input = self.input
+        if self.state is not None:
+            self._earlier_state = snapshot(self.state)
 
     def _end(self) -> None:
         if self.decision:

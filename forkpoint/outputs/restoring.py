@@ -69,6 +69,8 @@ class _Restorer:
                 return self._dict(plain, form)
             case "ordered_dict":
                 return OrderedDict(self._dict(plain, form))
+            case "plain":
+                return plain
             case "error":
                 # What the call returned before, such as the items of a generator.
                 return self.value(plain, form.get("output"))

@@ -11,6 +11,8 @@ from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import record_calls
 from forkpoint.recorder import recorder
 
+_STATE: Final = "state/"
+_ACTIONS: Final = "actions/"
 # Its own functions that only change which agent works.
 _OWN_MODULES: Final = ("google.adk.tools.transfer_to_agent_tool", "google.adk.tools.exit_loop_tool")
 
@@ -33,6 +35,7 @@ def _describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tool = args[0]
     step = recorder.tool(tool.name, dict(kwargs["args"]), call_id=_call_id(kwargs["tool_context"]))
     step.is_pure = getattr(tool.func, "__module__", "") in _OWN_MODULES
+    step.state = _ContextState(kwargs["tool_context"])
     return step
 
 
@@ -41,6 +44,28 @@ def _describe_agent(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     step = recorder.tool(args[0].name, dict(kwargs["args"]), call_id=_call_id(kwargs["tool_context"]))
     step.is_pure = True
     return step
+
+
+class _ContextState:
+    """The session's state and the actions of a function, which it changes through its context."""
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+
+    def read(self) -> dict[str, Any]:
+        state = {f"{_STATE}{name}": value for name, value in self._context.state.to_dict().items()}
+        actions = vars(self._context.actions).items()
+        # The state's changes are the entries of the state.
+        return {**state, **{f"{_ACTIONS}{name}": value for name, value in actions if name != "state_delta"}}
+
+    def write(self, name: str, value: Any) -> None:
+        if name.startswith(_STATE):
+            self._context.state[name.removeprefix(_STATE)] = value
+        else:
+            setattr(self._context.actions, name.removeprefix(_ACTIONS), value)
+
+    def remove(self, name: str) -> None:
+        """Remove nothing: functions cannot either."""
 
 
 def _call_id(context: Any) -> str:
