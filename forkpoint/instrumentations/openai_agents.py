@@ -15,6 +15,7 @@ from forkpoint.arguments import Arguments, require_properties
 from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.places import find_place
 from forkpoint.capture.steps import record_calls
+from forkpoint.outputs.effects import ObjectState
 from forkpoint.recorder import recorder
 from forkpoint.scopes import Scope
 
@@ -45,7 +46,10 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     # If the model's text is no JSON, the tool gets it as it is.
     with suppress(ValueError):
         arguments = json.loads(arguments or "{}")
-    return recorder.tool(kwargs["function_tool"].name, arguments, call_id=kwargs["context"].tool_call_id)
+    step = recorder.tool(kwargs["function_tool"].name, arguments, call_id=kwargs["context"].tool_call_id)
+    context = getattr(kwargs["context"], "context", None)
+    step.state = None if context is None else ObjectState(context)
+    return step
 
 
 def _read_output(result: Any) -> Any:

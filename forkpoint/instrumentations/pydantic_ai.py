@@ -12,6 +12,7 @@ from forkpoint.answers import Answer
 from forkpoint.arguments import Arguments, WrongArguments, require_properties
 from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import put_argument, record_calls, step_around
+from forkpoint.outputs.effects import ObjectState
 from forkpoint.recorder import recorder
 
 # What the library makes of an error of a tool: the message for the model.
@@ -50,6 +51,8 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     # Without valid arguments the tool does not run: the library says so to the model, or asks a person.
     step.is_pure = not validation.args_valid or getattr(validation, "deferral", None) is not None
     step.own_error = _own_error
+    dependencies = getattr(validation.ctx, "deps", None)
+    step.state = None if dependencies is None else ObjectState(dependencies)
     return step
 
 

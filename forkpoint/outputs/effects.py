@@ -1,25 +1,72 @@
-"""What a call changes besides what it returns: entries of its framework's state, which a rerun changes again."""
+"""What a call changes besides what it returns: entries of a state that its framework shares, changed again in a rerun.
+
+get_weather.state = {"cities": ["Rome"]}  becomes  {"cities": ["Rome", "Oslo"]}
+the form of the output has  "effects": [{"name": "cities", "value": ["Rome", "Oslo"]}]
+"""
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 from forkpoint.encoding import encode, without_long_integers
+from forkpoint.outputs.data_classes import category
 from forkpoint.outputs.forms import Form, form_of
 from forkpoint.outputs.restoring import restore
 
 EFFECTS: Final = "effects"
+# When a call ended. Calls that were open at once may be answered in another order.
+_END: Final = "effects_at"
 # Entries of one call, and characters of one entry.
 _MOST: Final = 100
 _LONGEST: Final = 200_000
+_DATA: Final = frozenset({type(None), bool, int, float, str, list, tuple, dict, set, frozenset})
+# When the call ended that changed an entry last, by the id of its owner and its name.
+_ends: dict[tuple[int, str], int] = {}
 
 
 class State(Protocol):
-    """The state that the tools of a framework share, by name."""
+    """The state that the tools of a framework share. `owner` is the object that has its entries."""
 
+    @property
+    def owner(self) -> Any: ...
     def read(self) -> Mapping[str, Any]: ...
     def write(self, name: str, value: Any) -> None: ...
     def remove(self, name: str) -> None: ...
+
+
+class ObjectState:
+    """A dictionary, or an object whose attributes are the entries. Of an object, only data counts, and no client."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+
+    def read(self) -> Mapping[str, Any]:
+        entries = self._entries()
+        return {
+            name: value
+            for name, value in entries.items()
+            if type(name) is str and (type(value) in _DATA or category(type(value)))
+        }
+
+    def write(self, name: str, value: Any) -> None:
+        """Change an entry in place where others may have it, too."""
+        earlier_value = self._entries().get(name)
+        if type(earlier_value) is list and type(value) is list:
+            earlier_value[:] = value
+        elif type(earlier_value) in {dict, set} and type(value) is type(earlier_value):
+            earlier_value.clear()
+            earlier_value.update(value)
+        elif isinstance(self.owner, dict):
+            self.owner[name] = value
+        else:
+            setattr(self.owner, name, value)
+
+    def remove(self, name: str) -> None:
+        self._entries().pop(name, None)
+
+    def _entries(self) -> dict[str, Any]:
+        return self.owner if isinstance(self.owner, dict) else getattr(self.owner, "__dict__", {})
 
 
 def snapshot(state: State) -> dict[str, str]:
@@ -33,7 +80,9 @@ def with_effects(form: Form | None, state: State, before: Mapping[str, str]) -> 
     names = [name for name, line in after.items() if before.get(name) != line]
     effects: list[Form] = [_describe(name, after[name], values[name]) for name in names]
     effects += [{"name": name, "is_removed": True} for name in before if name not in after]
-    return {**(form or {"type": "plain"}), EFFECTS: effects[:_MOST]} if effects else form
+    if not effects:
+        return form
+    return {**(form or {"type": "plain"}), EFFECTS: effects[:_MOST], _END: time.time_ns()}
 
 
 def _describe(name: str, line: str, value: Any) -> Form:
@@ -44,11 +93,18 @@ def _describe(name: str, line: str, value: Any) -> Form:
 
 
 def repeat_effects(state: State, form: Any) -> bool:
-    """Change the state as the recorded call did; return whether all of it is known."""
+    """Change the state as the recorded call did; return whether all of it is known.
+
+    What a call that ended later has changed stays: its entries have the changes of both.
+    """
     effects = form.get(EFFECTS, []) if isinstance(form, dict) else []
     for effect in effects:
+        name, end = effect["name"], form.get(_END, 0)
+        if end < _ends.get((id(state.owner), name), 0):
+            continue
+        _ends[id(state.owner), name] = end
         if effect.get("is_removed"):
-            state.remove(effect["name"])
+            state.remove(name)
         elif "value" in effect:
-            state.write(effect["name"], restore(effect["value"], effect.get("form")).value)
+            state.write(name, restore(effect["value"], effect.get("form")).value)
     return not any(effect.get("is_lost") for effect in effects)

@@ -12,23 +12,29 @@ pytestmark = [pytest.mark.own_store, pytest.mark.framework]
 _PYDANTIC: Final = """
 from pydantic_ai import Agent, ApprovalRequired, DeferredToolRequests, DeferredToolResults, ModelRetry, RunContext
 agent = Agent("openai-chat:m1", output_type=[str, DeferredToolRequests])
+@agent.instructions
+def known(context: RunContext) -> str:
+    return f"Known: {context.deps}"
 @agent.tool_plain
 def get_weather(city: str) -> str:
-    print("runs", flush=True)
+    print("runs\\n", end="", flush=True)
     raise ModelRetry("which " + city + "?")
 @agent.tool
 def get_time(context: RunContext, city: str) -> str:
-    print("runs", flush=True)
+    print("runs\\n", end="", flush=True)
     if not context.tool_call_approved:
         raise ApprovalRequired(metadata={"city": city})
+    context.deps["hours"].append(12.0)
     return "noon"
-result = agent.run_sync("Weather and time?")
+state = {"hours": []}
+result = agent.run_sync("Weather and time?", deps=state)
 while isinstance(result.output, DeferredToolRequests):
     print(result.output.metadata)
     approvals = dict.fromkeys(result.output.metadata, True)
     history = result.all_messages()
-    result = agent.run_sync(message_history=history, deferred_tool_results=DeferredToolResults(approvals=approvals))
-print([getattr(part, "content", "") for message in result.all_messages() for part in message.parts])
+    results = DeferredToolResults(approvals=approvals)
+    result = agent.run_sync(message_history=history, deferred_tool_results=results, deps=state)
+print(state, [getattr(part, "content", "") for message in result.all_messages() for part in message.parts])
 """
 _LANGGRAPH: Final = """
 from langchain.agents import create_agent
@@ -38,13 +44,13 @@ from langgraph.types import Command, interrupt
 @tool
 def get_weather(city: str) -> str:
     "The weather."
-    print("runs", flush=True)
+    print("runs\\n", end="", flush=True)
     return "sunny"
 @tool
 def get_time(city: str) -> str:
     "The time."
     answers = interrupt({"may I": city}), interrupt("really?")
-    print("runs", flush=True)
+    print("runs\\n", end="", flush=True)
     raise ToolException(f"no clock: {answers}")
 get_time.handle_tool_error = True
 graph = create_agent("openai:m1", [get_weather, get_time], checkpointer=InMemorySaver())
@@ -63,11 +69,11 @@ from google.adk.runners import InMemoryRunner
 from google.adk.tools import ToolContext
 from google.genai import types
 def get_weather(city: str, tool_context: ToolContext) -> str:
-    print("runs", flush=True)
+    print("runs\\n", end="", flush=True)
     tool_context.state["cities"] = [*tool_context.state.get("cities", []), city]
     return "sunny"
 def get_time(city: str, tool_context: ToolContext) -> str:
-    print("runs", flush=True)
+    print("runs\\n", end="", flush=True)
     tool_context.state["clock"] = {"hour": 12.0}
     return "noon"
 agent = Agent(name="desk", model="gemini-9", instruction="Known: {cities?} {clock?}", tools=[get_weather, get_time])
@@ -86,11 +92,11 @@ from agno.agent import Agent
 from agno.models.openai import OpenAIChat
 from agno.run import RunContext
 def get_weather(run_context: RunContext, city: str) -> str:
-    print("runs", flush=True)
+    print("runs\\n", end="", flush=True)
     run_context.session_state["cities"].append(city)
     return "sunny"
 def get_time(run_context: RunContext, city: str) -> str:
-    print("runs", flush=True)
+    print("runs\\n", end="", flush=True)
     run_context.session_state["clock"] = {"hour": run_context.session_state.pop("hour")}
     return "noon"
 state = {"cities": [], "hour": 12.0}
@@ -99,10 +105,33 @@ agent = Agent(model=model, tools=[get_weather, get_time], session_state=state, s
 state = agent.run("Weather and time?").session_state
 print({name: value for name, value in state.items() if not name.startswith("current_")})
 """
+_AGENTS_SDK: Final = """
+import dataclasses
+from agents import Agent, RunContextWrapper, Runner, function_tool
+@dataclasses.dataclass
+class Known:
+    cities: list[str]
+    client: object
+@function_tool
+def get_weather(context: RunContextWrapper[Known], city: str) -> str:
+    print("runs\\n", end="", flush=True)
+    context.context.cities.append(city)
+    return "sunny"
+@function_tool
+def get_time(context: RunContextWrapper[Known], city: str) -> str:
+    print("runs\\n", end="", flush=True)
+    context.context.cities = [*context.context.cities, "noon"]
+    return "noon"
+known = Known([], object())
+agent = Agent("desk", instructions=lambda context, _: str(context.context.cities), tools=[get_weather, get_time])
+Runner.run_sync(agent, "Weather and time?", context=known)
+print(sorted(known.cities))
+"""
 # The environment, the program, how often its tools run, and a part of what it prints.
 AGENTS: Final = {
-    "pydantic-ai": ("pydantic-ai-2.68", _PYDANTIC, 4, "which Lima?"),
+    "pydantic-ai": ("pydantic-ai-2.68", _PYDANTIC, 4, "{'hours': [12.0]}"),
     "LangGraph": ("langchain-1.4", _LANGGRAPH, 3, "no clock: ('yes', 'yes')"),
+    "OpenAI Agents SDK": ("agents-0.24", _AGENTS_SDK, 3, "['Lima', 'Zürich', 'noon']"),
     "Google ADK": ("adk-2.13", _ADK, 3, "{'cities': ['Zürich', 'Lima'], 'clock': {'hour': 12.0}}"),
     "Agno": ("agno-3.1.10", _AGNO, 3, "{'cities': ['Zürich', 'Lima'], 'clock': {'hour': 12.0}}"),
 }

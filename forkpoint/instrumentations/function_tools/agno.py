@@ -8,6 +8,7 @@ from typing import Any, Final
 from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import interception, record_function
 from forkpoint.kinds import ToolStep
+from forkpoint.outputs.effects import ObjectState
 from forkpoint.recorder import recorder
 
 # Its own functions that let another agent of a team work.
@@ -37,21 +38,5 @@ def _describe(call: Any, function: Any) -> ToolStep:
     step = recorder.tool(function.name, dict(call.arguments or {}), call_id=call.call_id or "")
     step.is_pure = str(getattr(function.entrypoint, "__module__", "")).startswith(_OWN_MODULE)
     entries = getattr(getattr(function, "_run_context", None), "session_state", None)
-    step.state = _SessionState(entries) if isinstance(entries, dict) else None
+    step.state = None if entries is None else ObjectState(entries)
     return step
-
-
-class _SessionState:
-    """The state of a session, which functions change through their context."""
-
-    def __init__(self, entries: dict[str, Any]) -> None:
-        self._entries = entries
-
-    def read(self) -> dict[str, Any]:
-        return self._entries
-
-    def write(self, name: str, value: Any) -> None:
-        self._entries[name] = value
-
-    def remove(self, name: str) -> None:
-        self._entries.pop(name, None)

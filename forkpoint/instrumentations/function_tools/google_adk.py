@@ -50,19 +50,20 @@ class _ContextState:
     """The session's state and the actions of a function, which it changes through its context."""
 
     def __init__(self, context: Any) -> None:
-        self._context = context
+        # Each call has its own; ADK merges what they changed.
+        self.owner = context
 
     def read(self) -> dict[str, Any]:
-        state = {f"{_STATE}{name}": value for name, value in self._context.state.to_dict().items()}
-        actions = vars(self._context.actions).items()
+        state = {f"{_STATE}{name}": value for name, value in self.owner.state.to_dict().items()}
+        actions = vars(self.owner.actions).items()
         # The state's changes are the entries of the state.
         return {**state, **{f"{_ACTIONS}{name}": value for name, value in actions if name != "state_delta"}}
 
     def write(self, name: str, value: Any) -> None:
         if name.startswith(_STATE):
-            self._context.state[name.removeprefix(_STATE)] = value
+            self.owner.state[name.removeprefix(_STATE)] = value
         else:
-            setattr(self._context.actions, name.removeprefix(_ACTIONS), value)
+            setattr(self.owner.actions, name.removeprefix(_ACTIONS), value)
 
     def remove(self, name: str) -> None:
         """Remove nothing: functions cannot either."""

@@ -1,58 +1,66 @@
 """Entries of a framework's state that a tool changes, and that a rerun changes again."""
 
 import json
+import time
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from forkpoint.encoding import encode
-from forkpoint.outputs.effects import repeat_effects, snapshot, with_effects
+from forkpoint.outputs.effects import ObjectState, repeat_effects, snapshot, with_effects
 from forkpoint.outputs.restoring import restore
 
 
-class Entries:
-    def __init__(self, **entries: Any) -> None:
-        self.entries = entries
-
-    def read(self) -> dict[str, Any]:
-        return self.entries
-
-    def write(self, name: str, value: Any) -> None:
-        self.entries[name] = value
-
-    def remove(self, name: str) -> None:
-        self.entries.pop(name, None)
-
-
-def effects(before: Entries, *, form: Any = None, **changes: Any) -> Any:
+def effects(owner: Any, *, form: Any = None, **changes: Any) -> Any:
     """Return the form of a call that makes these changes; None removes an entry."""
-    earlier_state = snapshot(before)
+    state = ObjectState(owner)
+    earlier_state = snapshot(state)
     for name, value in changes.items():
         if value is None:
-            before.remove(name)
+            state.remove(name)
         else:
-            before.write(name, value)
-    form = with_effects(form, before, earlier_state)
+            state.write(name, value)
+    form = with_effects(form, state, earlier_state)
     return None if form is None else json.loads(encode(form))
 
 
-def test_changed_entries_are_changed_again() -> None:
-    form = effects(Entries(cities=["Rome"], hour=1, kept="x"), cities=["Rome", "Oslo"], hour=None, clock=(12.0, 30))
-    again = Entries(cities=["Rome"], hour=1, kept="y")
-    assert repeat_effects(again, form)
-    assert again.entries == {"cities": ["Rome", "Oslo"], "clock": (12.0, 30), "kept": "y"}
-    assert type(again.entries["clock"][0]) is float
+@pytest.mark.parametrize("kind", [dict, SimpleNamespace])
+def test_changed_entries_are_changed_again(kind: Any) -> None:
+    before: Any = {"cities": ["Rome"], "hour": 1, "kept": "x"}
+    form = effects(kind(**before), cities=["Rome", "Oslo"], hour=None, clock=(12.0, 30))
+    again = kind(**{**before, "cities": ["Rome"], "kept": "y"})
+    entries = again if kind is dict else vars(again)
+    cities = entries["cities"]
+    assert repeat_effects(ObjectState(again), form)
+    assert entries == {"cities": ["Rome", "Oslo"], "clock": (12.0, 30), "kept": "y"}
+    assert type(entries["clock"][0]) is float
+    # Whoever else has the list sees the change.
+    assert cities == ["Rome", "Oslo"]
     assert restore({"a": 1}, form).value == {"a": 1}
 
 
 def test_form_of_the_output_stays() -> None:
-    form = effects(Entries(), form={"type": "tuple"}, a=1)
+    form = effects({}, form={"type": "tuple"}, a=1)
     assert restore([1, 2], form).value == (1, 2)
-    assert effects(Entries(a=1), form={"type": "tuple"}) == {"type": "tuple"}
-    assert effects(Entries(a=1)) is None
+    assert effects({"a": 1}, form={"type": "tuple"}) == {"type": "tuple"}
+    assert effects({"a": 1}) is None
+
+
+def test_order_of_answers_does_not_count() -> None:
+    """Calls that were open at once may be answered in another order."""
+    state, count = {"count": 0}, {"count": 0}
+    first = effects(count, count=1)
+    time.sleep(0.001)
+    second = effects(count, count=2)
+    for form in (second, first):
+        repeat_effects(ObjectState(state), form)
+    assert state == {"count": 2}
 
 
 def test_what_no_rerun_could_make_is_a_loss() -> None:
-    form = effects(Entries(), connection=object(), a=1)
-    again = Entries()
-    assert not repeat_effects(again, form)
-    assert again.entries == {"a": 1}
-    assert repeat_effects(again, None)
+    again: dict[str, Any] = {}
+    form = effects({}, items=[object()], a=1, connection=object())
+    assert not repeat_effects(ObjectState(again), form)
+    assert again == {"a": 1}
+    assert repeat_effects(ObjectState(again), None)
