@@ -87,7 +87,7 @@ _FINISH_REASONS: Final = {
     "1": "stop",
     "2": "length",
 }
-# The Agent Development Kit, for any provider.
+# For any provider.
 _AGENT_KIT: Final = "gcp.vertex.agent"
 _PROVIDERS: Final = {
     "az.ai.openai": "azure",
@@ -362,8 +362,9 @@ def _answer_message(choice: JSONObject, value: JSONValue) -> JSONObject:
 
 
 def _last_assistant_message(messages: list[JSONObject]) -> JSONObject:
-    """Return the last message of the assistant, else the last message."""
-    return next((message for message in reversed(messages) if message.get("role") == "assistant"), messages[-1])
+    """Return the last message of the assistant, else the last message, which some programs write as one of the user."""
+    message = next((item for item in reversed(messages) if item.get("role") == "assistant"), messages[-1])
+    return {**message, "role": "assistant"} if message.get("role") == "user" else message
 
 
 def _first_generation(body: JSONObject) -> JSONObject:

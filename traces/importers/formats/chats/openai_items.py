@@ -6,13 +6,17 @@ from traces.core.json_access import as_list, as_object, as_objects, as_text, fir
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import is_message, normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
+    RESPONSE_ATTRIBUTES,
     Answer,
     model_input,
     normalize_answer,
     normalize_parameters,
     normalize_request,
     normalize_usage,
+    system_messages,
 )
+from traces.importers.common.transcript_messages import continuation
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.formats.chats.builtin_tools import is_in_container
 
 # Calls that the agent runs, by the member that has the arguments. All but functions and custom tools are built in.
@@ -140,6 +144,33 @@ def shaping_fields(body: JSONObject) -> JSONObject:
     if text.get("verbosity"):
         fields["verbosity"] = text["verbosity"]
     return fields
+
+
+def normalize_client_request(body: JSONObject) -> JSONObject:
+    """Convert the body of a request of any client into the input of a model step; its input may be OpenAI's items."""
+    request = normalize_request(body)
+    if "messages" not in body and isinstance(body.get("input"), list):
+        request["messages"] = [*system_messages(body), *normalize_items(body["input"])]
+    return request
+
+
+def normalize_client_answer(value: JSONValue, reason: str = "") -> Answer:
+    """Convert an answer of any client: a response or its items, or what `normalize_answer` converts."""
+    response = parse_embedded(value)
+    if is_response_output(response):
+        return normalize_response({"output": response})
+    if as_object(response).get("object") == "response":
+        return normalize_response(as_object(response))
+    return normalize_answer(value, reason)
+
+
+def answer_details(value: JSONValue) -> JSONObject:
+    """Return what a response or completion of OpenAI's APIs states besides its answer, as attributes of the step."""
+    body = as_object(parse_embedded(value))
+    if body.get("object") != "response" and not has_list(body, "choices"):
+        return {}
+    fields: JSONObject = {name: body[name] for name in RESPONSE_ATTRIBUTES if body.get(name)}
+    return ({"response": fields} if fields else {}) | continuation(body)
 
 
 def normalize_openai_answer(body: JSONObject) -> Answer:

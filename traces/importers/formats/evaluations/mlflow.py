@@ -26,9 +26,7 @@ from traces.core.vocabulary import StepType
 from traces.importers.common.judgements import judgement
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
-    has_other_counts,
     model_input,
-    normalize_answer,
     normalize_provider,
     normalize_usage,
     parse_cost,
@@ -47,6 +45,11 @@ from traces.importers.common.times import add_milliseconds, parse_span, parse_ti
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.source import Source
+from traces.importers.formats.chats.openai_items import (
+    answer_details,
+    normalize_client_answer,
+    normalize_client_request,
+)
 
 FORMAT: Final = "mlflow"
 _PREFIX: Final = "mlflow."
@@ -81,6 +84,8 @@ _MAPPED_ATTRIBUTES: Final = frozenset(
         "mlflow.llm.cost",
     }
 )
+# Arguments of a ChatModel beside its messages.
+_CHAT_MODEL: Final = frozenset({"context", "params"})
 _MAPPED_INFO: Final = frozenset(
     {*_IDS, "tags", "trace_metadata", "request_metadata", "assessments", "state", "status", "request_preview"}
     | {"response_preview", "trace", "spans", "data", "request", "response"}
@@ -225,9 +230,9 @@ def _exceptions(span: JSONObject) -> Iterator[JSONObject]:
 
 
 def _model(facts: SpanFacts, attributes: JSONObject, location: str) -> SpanFacts:
-    answer = normalize_answer(facts.output)
+    answer = normalize_client_answer(facts.output)
     inputs = as_object(facts.input)
-    usage = as_object(attributes.get("mlflow.chat.tokenUsage"))
+    usage = as_object(attributes.get("mlflow.chat.tokenUsage")) or as_object(as_object(facts.output).get("usage"))
     counts = normalize_usage(usage, f"{location} span {facts.key}") if usage else answer.usage
     cost = parse_cost(as_object(attributes.get("mlflow.llm.cost")).get("total_cost"))
     model = as_text(
@@ -236,11 +241,17 @@ def _model(facts: SpanFacts, attributes: JSONObject, location: str) -> SpanFacts
         or as_object(as_object(facts.output).get("llm_output")).get("model_name")
     )
     request = None
+    if (settings := as_object(inputs.get("params"))) and has_list(inputs, "messages"):
+        # A ChatModel of MLflow is called with its context, which is printed, and its settings in an object.
+        fields = {name: value for name, value in settings.items() if value is not None}
+        facts = replace(facts, input={**fields, **other_members(inputs, _CHAT_MODEL)})
     if isinstance(facts.input, list) or not inputs.keys() & {"messages", "contents", "input", "prompt"}:
         # LangChain's calls have lists of messages, and other functions arguments of any name.
         chat = as_list(attributes.get("mlflow.chat.messages"))
         messages = normalize_messages(chat or facts.input)
         request = model_input(messages, normalize_tools(attributes.get("mlflow.chat.tools") or []), {})
+    elif isinstance(inputs.get("input"), list):
+        request = normalize_client_request(inputs)
     return replace(
         facts,
         request=request,
@@ -248,7 +259,7 @@ def _model(facts: SpanFacts, attributes: JSONObject, location: str) -> SpanFacts
         model=model or answer.model,
         provider=normalize_provider(attributes.get("mlflow.llm.provider"), model or answer.model),
         usage=replace(counts, cost_usd=cost or counts.cost_usd),
-        attributes={**facts.attributes, **(usage_details(usage) if has_other_counts(usage) else {})},
+        attributes={**facts.attributes, **usage_details(usage), **answer_details(facts.output)},
     )
 
 

@@ -9,7 +9,6 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import (
     Answer,
-    normalize_answer,
     normalize_provider,
     normalize_request,
     normalize_usage,
@@ -17,7 +16,11 @@ from traces.importers.common.model_calls import (
     usage_details,
 )
 from traces.importers.common.spans import SpanFacts
-from traces.importers.formats.chats.openai_items import is_response_output, normalize_items, normalize_response
+from traces.importers.formats.chats.openai_items import (
+    normalize_client_answer,
+    normalize_client_request,
+    normalize_items,
+)
 
 _BODIES: Final = frozenset({"messages", "contents", "input", "prompt"})
 # Members of a span's metadata that shape the answer of its call.
@@ -72,24 +75,13 @@ def is_request(value: JSONValue) -> bool:
 def _request(value: JSONValue, settings: JSONObject) -> JSONObject | None:
     body = as_object(value)
     if not body.keys().isdisjoint(_BODIES):
-        request = normalize_request({**settings, **body})
-        if isinstance(body.get("input"), list):
-            instructions = [message for message in as_list(request["messages"]) if _is_system(message)]
-            request["messages"] = [*instructions, *normalize_items(body["input"])]
+        request = normalize_client_request({**settings, **body})
     else:
         messages = normalize_items(value) if isinstance(value, list) else normalize_messages(value)
         request = normalize_request({**settings, "messages": [*messages]})
     return request if request.get("messages") else None
 
 
-def _is_system(message: JSONValue) -> bool:
-    return as_object(message).get("role") == "system"
-
-
 def _answer(value: JSONValue) -> Answer:
-    if is_response_output(value):
-        return normalize_response({"output": value})
-    if as_object(value).get("object") == "response":
-        return normalize_response(as_object(value))
     choices = as_list(value)
-    return normalize_answer({"choices": choices} if choices and has_object(choices[0], "message") else value)
+    return normalize_client_answer({"choices": choices} if choices and has_object(choices[0], "message") else value)

@@ -14,8 +14,8 @@ from traces.importers.common.messages import (
     result_text,
 )
 from traces.importers.common.model_calls import (
+    Answer,
     model_input,
-    normalize_answer,
     normalize_parameters,
     normalize_provider,
     normalize_request,
@@ -27,6 +27,13 @@ from traces.importers.common.run_builder import container_type
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
 from traces.importers.files.json_reader import parse_embedded
+from traces.importers.formats.chats.openai_items import (
+    answer_details,
+    is_item_list,
+    normalize_client_answer,
+    normalize_client_request,
+    normalize_items,
+)
 
 _TYPES: Final = {
     "generation": StepType.MODEL,
@@ -90,7 +97,7 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
         call_id=_call_id(body),
         usage=tokens,
         request=_request(body) if kind is StepType.MODEL else None,
-        answer=normalize_answer(_answer(body.get("output")), _finish_reason(body)) if kind is StepType.MODEL else None,
+        answer=_answer(body) if kind is StepType.MODEL else None,
         attributes={
             **{
                 key: value
@@ -98,6 +105,7 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
                 if key not in _MAPPED_FIELDS and value not in (None, "", [], {})
             },
             **usage_details(usage),
+            **answer_details(body.get("output")),
             # Parts of the cost, such as those of tokens in and out.
             **({"cost_details": costs} if len(costs) > 1 else {}),
             **_remark(body),
@@ -193,9 +201,10 @@ def _request(observation: JSONObject) -> JSONObject | None:
     """Return the request with the sampling parameters and tools that Langfuse stores beside it."""
     body = as_object(observation.get("input"))
     conversation, tools = _split_tools(observation.get("input"))
-    messages = normalize_messages(conversation)
+    items = as_list(parse_embedded(conversation))
+    messages = normalize_items(items) if is_item_list(items) else normalize_messages(conversation)
     if "role" not in body and (_REQUESTS & body.keys() or isinstance(body.get("input"), str | list)):
-        request = normalize_request(body)
+        request = normalize_client_request(body)
     elif body and all(message.get("content") is None and "tool_calls" not in message for message in messages):
         request = normalize_request({"prompt": _arguments_text(body)})
     else:
@@ -215,11 +224,13 @@ def _arguments_text(body: JSONObject) -> str:
     return as_text(arguments[0]) if is_text else result_text(body)
 
 
-def _answer(output: JSONValue) -> JSONValue:
-    """Return an answer; one of the Vercel AI SDK that only calls tools is a list of calls without a message."""
+def _answer(observation: JSONObject) -> Answer:
+    """Read an answer; one of the Vercel AI SDK that only calls tools is a list of calls without a message."""
+    output = observation.get("output")
     calls = as_list(parse_embedded(output))
     is_calls = bool(calls) and all({"toolCallId", "toolName"} <= as_object(call).keys() for call in calls)
-    return {"role": "assistant", "tool_calls": calls} if is_calls else output
+    value: JSONValue = {"role": "assistant", "tool_calls": calls} if is_calls else output
+    return normalize_client_answer(value, _finish_reason(observation))
 
 
 def _split_tools(conversation: JSONValue) -> tuple[JSONValue, list[JSONValue]]:

@@ -16,7 +16,6 @@ from traces.importers.common.messages import normalize_messages, result_text
 from traces.importers.common.model_calls import (
     Usage,
     model_input,
-    normalize_answer,
     normalize_parameters,
     normalize_provider,
     normalize_request,
@@ -40,6 +39,11 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.python_literals import parse_literal
 from traces.importers.files.source import Source, parse_records
+from traces.importers.formats.chats.openai_items import (
+    answer_details,
+    normalize_client_answer,
+    normalize_client_request,
+)
 from traces.importers.formats.tracing import langsmith_feedback
 from traces.importers.formats.tracing.langsmith_feedback import FeedbackStates, to_judgements
 from traces.importers.formats.tracing.langsmith_multipart import is_multipart, read_batch
@@ -328,7 +332,7 @@ def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: st
         or first_member(invocation, "model", "model_name")
         or as_object(outputs.get("llm_output")).get("model_name")
     )
-    request = normalize_request(inputs) if inputs else model_input(normalize_messages(run.get("inputs")), [], {})
+    request = normalize_client_request(inputs) if inputs else model_input(normalize_messages(run.get("inputs")), [], {})
     sampling = normalize_parameters({name: invocation[name] for name in _INVOCATION if name in invocation})
     if parameters := {**sampling, **as_object(request.get("parameters"))}:
         request["parameters"] = parameters
@@ -340,10 +344,10 @@ def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: st
         tokens = replace(tokens, cost_usd=parse_cost(run.get("total_cost")))
     return replace(
         facts,
-        attributes={**facts.attributes, **usage_details(usage)},
+        attributes={**facts.attributes, **usage_details(usage), **answer_details(outputs)},
         request=request if as_list(request["messages"]) else None,
         # A model call that failed has an output of null.
-        answer=normalize_answer(outputs if outputs != {"output": None} else None),
+        answer=normalize_client_answer(outputs if outputs != {"output": None} else None),
         model=model,
         provider=normalize_provider(metadata.get("ls_provider"), model),
         usage=tokens,

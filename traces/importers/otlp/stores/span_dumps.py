@@ -100,7 +100,8 @@ def _sum(start: JSONValue, duration: JSONValue) -> JSONValue:
 
 
 def _flat_document(body: JSONObject) -> JSONObject:
-    kind = as_text(body.get("kind")).upper().removeprefix("SPAN_KIND_").removeprefix("SPANKIND.")
+    kinds = [as_text(body.get(name)) for name in ("kind", "span_kind", "type") if body.get(name)]
+    names = {kind: kind.upper().removeprefix("SPAN_KIND_").removeprefix("SPANKIND.") for kind in kinds}
     return {
         "context": {
             "trace_id": first_member(body, *_TRACE_IDS),
@@ -109,7 +110,9 @@ def _flat_document(body: JSONObject) -> JSONObject:
         },
         "parent_id": first_member(body, "parent_span_id", "parentSpanId", "parent_id", "parentId"),
         "name": first_member(body, *_NAMES),
-        "kind": f"SpanKind.{kind}",
+        "kind": next((f"SpanKind.{name}" for name in names.values() if name in _KINDS), ""),
+        # Programs name there what a span is about, too.
+        "span_kind": next((kind for kind, name in names.items() if name not in _KINDS and not name.isdecimal()), ""),
         "start_time": _time(first_member(body, *_STARTS)),
         "end_time": _time(first_member(body, *_ENDS)),
         **_status(body),

@@ -160,3 +160,11 @@ def test_calls_in_events_of_a_span_are_read() -> None:
     run = import_spans(orjson.dumps([{**flat_span(CONSOLE[0]), "attributes": attributes, "span_events": [event]}]))
     assert run.steps[0].input == {"messages": [fixtures.REQUEST]}
     assert fixtures.answer_contents(run) == ["Yes."]
+
+
+@pytest.mark.parametrize("name", ["kind", "span_kind", "type"])
+def test_kind_of_a_plain_span_is_that_of_its_step(name: str) -> None:
+    span = {**flat_span(CONSOLE[0]), "attributes": {"tool.name": "find"}}
+    run = import_spans(orjson.dumps([{**span, name: "tool"}]))
+    assert run.steps[0].type is StepType.TOOL
+    assert import_spans(orjson.dumps([{**span, name: "agent"}])).steps[0].type is StepType.AGENT
