@@ -59,9 +59,9 @@ def normalize_items(value: JSONValue) -> list[JSONObject]:
     return messages + _answers(model_items)
 
 
-def has_calls(value: JSONValue) -> bool:
-    """Return True if `value` is a list of items with a tool call."""
-    return any(_is_call(item) for item in as_list(value))
+def has_items(value: JSONValue) -> bool:
+    """Return True if `value` is a list with a tool call or a thought beside its messages."""
+    return any(_is_call(item) or _type(item) == "reasoning" for item in as_list(value))
 
 
 def is_item_list(value: list[JSONValue]) -> bool:
@@ -147,10 +147,11 @@ def shaping_fields(body: JSONObject) -> JSONObject:
 
 
 def normalize_client_request(body: JSONObject) -> JSONObject:
-    """Convert the body of a request of any client into the input of a model step; its input may be OpenAI's items."""
+    """Convert the body of a request of any client into the input of a model step; it may have OpenAI's items."""
     request = normalize_request(body)
-    if "messages" not in body and isinstance(body.get("input"), list):
-        request["messages"] = [*system_messages(body), *normalize_items(body["input"])]
+    conversation = first_member(body, "messages", "input")
+    if isinstance(conversation, list) and ("messages" not in body or is_item_list(conversation)):
+        request["messages"] = [*system_messages(body), *normalize_items(conversation)]
     return request
 
 

@@ -27,7 +27,7 @@ _BODIES: Final = frozenset({"messages", "contents", "input", "prompt"})
 SETTINGS: Final = frozenset(
     {"temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens", "max_output_tokens", "stop", "seed"}
     | {"tools", "functions", "tool_choice", "response_format", "frequency_penalty", "presence_penalty", "n"}
-    | {"reasoning_effort", "reasoning", "parallel_tool_calls", "logprobs", "top_logprobs"}
+    | {"reasoning_effort", "reasoning", "parallel_tool_calls", "logprobs", "top_logprobs", "instructions"}
 )
 
 

@@ -14,7 +14,7 @@ from traces.core.step_header import step_view
 from traces.importers.common.messages import is_conversation_item, normalize_messages, normalize_tools
 from traces.importers.common.model_calls import Answer, Usage, model_input
 from traces.importers.files.json_reader import parse_embedded, parse_shared
-from traces.importers.formats.chats.openai_items import has_calls, normalize_items
+from traces.importers.formats.chats.openai_items import has_items, normalize_items
 from traces.importers.otlp.dialects.answers import extract_answer
 from traces.importers.otlp.dialects.attributes import Attributes
 from traces.importers.otlp.dialects.message_copies import PREFIX, flat_message
@@ -141,7 +141,7 @@ def _parsed_request(attributes: Attributes, name: str) -> RequestBody | None:
     if any(isinstance(item, str) for item in as_list(body.get("messages"))) and attributes.has_indexed(PREFIX):
         # Objects that the tracer printed; the copies contain their fields.
         return None
-    messages = normalize_items(conversation) if has_calls(conversation) else normalize_messages(conversation)
+    messages = normalize_items(conversation) if has_items(conversation) else normalize_messages(conversation)
     tools = normalize_tools(first_member(body, "tools", "functions") or [])
     settings = tool_settings(as_list(first_member(body, "tools", "functions")))
     return request_body(messages, body, tools=tools, tool_settings=settings)
@@ -152,7 +152,7 @@ def _listed_request(attributes: Attributes, name: str) -> RequestBody | None:
     items = attributes.look_json(name)
     if not isinstance(items, list) or not items or not all(map(is_conversation_item, items)):
         return None
-    messages = normalize_items(items) if has_calls(items) else normalize_messages(items)
+    messages = normalize_items(items) if has_items(items) else normalize_messages(items)
     copies = normalize_messages(_copies(attributes))
     leading = takewhile(lambda message: message["role"] == "system" and message not in messages, copies)
     return request_body([*leading, *messages], {}, tools=[], tool_settings={})

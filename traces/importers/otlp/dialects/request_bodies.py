@@ -20,7 +20,7 @@ from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import system_messages
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value
-from traces.importers.formats.chats.openai_items import has_calls, normalize_items
+from traces.importers.formats.chats.openai_items import has_items, normalize_items
 from traces.importers.otlp.dialects.tool_calls import tool_settings
 from traces.importers.otlp.request_settings import Settings, split_settings
 
@@ -178,7 +178,7 @@ class BodyReader:
         """Return the normalized messages; None if the tracer printed some as text."""
         if name == _ITEMS:
             values = [_field_value(bytes(item)) for item in _decode_list(conversation)]
-            if has_calls(values):
+            if has_items(values):
                 return normalize_items(values)
         rest, history = self._history(conversation)
         messages = self._extend(history, _decode_list(rest), name)

@@ -25,7 +25,7 @@ def mlflow_trace() -> Any:
     attributes = {name: json.dumps(value) for name, value in values.items()}
     span = {"name": "Responses", "context": {"span_id": "0x01", "trace_id": "0xab"}, "parent_id": None}
     times = {"start_time": 1_790_000_000_000_000_000, "end_time": 1_790_000_001_000_000_000}
-    spans = [{**span, **times, "status_code": "OK", "attributes": attributes, "events": []}]
+    spans: Any = [{**span, **times, "status_code": "OK", "attributes": attributes, "events": []}]
     return {"info": {"trace_id": "tr-1", "state": "OK"}, "data": {"spans": spans}}
 
 
@@ -41,6 +41,20 @@ def langfuse_trace(*, is_text: bool = False) -> Any:
     return {"id": "t1", "timestamp": TIMES["start_time"], "observations": [observation], "scores": []}
 
 
+def litellm_call() -> Any:
+    times = {"startTime": 1_790_000_000, "endTime": 1_790_000_001}
+    call = {"call_type": "responses", "model": "gpt-5", "response_cost": 0.1, **times}
+    instructions = {"role": "system", "content": "You keep a bookshop."}
+    messages = [instructions, *REQUEST["input"]]
+    return [{"id": "resp_1", **call, "messages": messages, "response": RESPONSE, "status": "success"}]
+
+
+def braintrust_span() -> Any:
+    span = {"id": "a", "span_id": "a", "root_span_id": "a", "span_attributes": {"type": "llm", "name": "openai"}}
+    metadata = {"model": "gpt-5", "instructions": "You keep a bookshop."}
+    return [{**span, "input": REQUEST["input"], "output": RESPONSE["output"], "metadata": metadata}]
+
+
 def run_of(value: Any) -> RecordedRun:
     data = json.dumps(value).encode()
     (run,) = registry.detect(fixtures.sample("export", data)).runs([Source(name="export", data=data)])
@@ -49,8 +63,15 @@ def run_of(value: Any) -> RecordedRun:
 
 @pytest.mark.parametrize(
     "value",
-    [mlflow_trace(), langsmith_runs(), langfuse_trace(), langfuse_trace(is_text=True)],
-    ids=["MLflow", "LangSmith", "Langfuse", "Langfuse's texts"],
+    [
+        mlflow_trace(),
+        langsmith_runs(),
+        langfuse_trace(),
+        langfuse_trace(is_text=True),
+        litellm_call(),
+        braintrust_span(),
+    ],
+    ids=["MLflow", "LangSmith", "Langfuse", "Langfuse's texts", "LiteLLM", "Braintrust"],
 )
 def test_items_of_responses_are_messages_and_calls(value: Any) -> None:
     (step,) = fixtures.steps(run_of(value), StepType.MODEL)
@@ -65,7 +86,13 @@ def test_items_of_responses_are_messages_and_calls(value: Any) -> None:
         {"role": "tool", "content": "3 copies", "tool_call_id": "call_1"},
     ]
     assert (output["message"], output["finish_reason"]) == (answer, "tool_calls")
-    assert (step.model, step.tokens_in, step.tokens_out) == ("gpt-5", 30, 5)
+    assert step.model == "gpt-5"
+
+
+@pytest.mark.parametrize("value", [mlflow_trace(), langsmith_runs(), langfuse_trace()])
+def test_responses_have_their_ids_and_counts(value: Any) -> None:
+    (step,) = fixtures.steps(run_of(value), StepType.MODEL)
+    assert (step.tokens_in, step.tokens_out) == (30, 5)
     assert step.attributes["response"] == {"id": "resp_1"}
     assert "continuation" in step.attributes
 

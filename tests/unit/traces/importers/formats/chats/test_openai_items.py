@@ -8,14 +8,14 @@ from traces.core.json_types import JSONValue
 from traces.importers.common.model_calls import normalize_request
 from traces.importers.common.transcript_messages import continuation
 from traces.importers.formats.chats.builtin_tools import agent_tool_names
-from traces.importers.formats.chats.openai_items import has_calls, normalize_items, normalize_response
+from traces.importers.formats.chats.openai_items import has_items, normalize_items, normalize_response
 
 CONTAINER = {"type": "container_reference", "container_id": "c1"}
 
 
 def call_and_result(item: dict[str, Any], result: dict[str, Any]) -> tuple[Any, Any]:
     """Return the call and the result of a conversation that ends with an item and its result."""
-    assert has_calls([item])
+    assert has_items([item])
     _, answer, tool_message = normalize_items([{"role": "user", "content": "Go"}, item, result])
     output: Any = normalize_response({"output": [item]}).output
     [call] = output["message"]["tool_calls"]
@@ -77,7 +77,7 @@ def test_results_of_other_forms() -> None:
 def test_tools_that_the_provider_runs_are_no_calls_of_the_agent(item: dict[str, Any]) -> None:
     kind = item["type"].replace("tool_search_call", "tool_search")
     items: list[JSONValue] = [{**item, "call_id": "k1"}, {"type": f"{kind}_output", "call_id": "k1", "output": []}]
-    assert not has_calls(items)
+    assert not has_items(items)
     [message] = normalize_items(items)
     assert "tool_calls" not in message
 

@@ -48,6 +48,15 @@ def test_request_recorded_as_items_has_parallel_calls_in_one_message() -> None:
     assert not any("input_messages" in name for name in step.attributes)
 
 
+def test_thought_in_a_request_is_part_of_the_answer_after_it() -> None:
+    thought = {"type": "reasoning", "id": "r-1", "summary": [{"type": "summary_text", "text": "Look it up."}]}
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "In transit."}]}
+    items = json.dumps({"model": "gpt-5-mini", "input": [USER, thought, answer, USER]})
+    request: Any = step_of({**MODEL, "input.value": items}).input
+    blocks = [{"type": "thinking", "thinking": "Look it up."}, {"type": "text", "text": "In transit."}]
+    assert request["messages"] == [USER, {"role": "assistant", "content": blocks}, USER]
+
+
 def test_printed_messages_are_replaced_by_their_copies() -> None:
     messages = ["ChatMessage(role='user', content='Where are they?')"]
     body = json.dumps({"messages": messages, "stop_sequences": ["END"], "tools_to_call_from": ["<object>"]})
