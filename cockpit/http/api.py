@@ -1,5 +1,7 @@
 """The cockpit's own addresses: signs of life and the way in."""
 
+from typing import Final
+
 import structlog
 from django.conf import settings
 from django.core.cache import cache
@@ -96,6 +98,9 @@ def _access(request: Request) -> Access:
     )
 
 
+_ONLY_SENDS: Final = "This token can only send runs. Sign in with one that has the role viewer, debugger or admin."
+
+
 class AccessView(APIView):
     @extend_schema(operation_id="access", responses=Access)
     def get(self, request: Request) -> Response:
@@ -113,6 +118,8 @@ class LoginView(APIView):
         if token is None:
             auth.count_guess(request._request)
             raise UnknownToken("This token is unknown or revoked.", where="/token")
+        if token.role == "sender":
+            raise auth.NotAllowed(_ONLY_SENDS, where="/token")
         request.session.cycle_key()
         request.session[auth.SESSION_KEY] = str(token.id)
         get_token(request)

@@ -150,6 +150,15 @@ def test_wrong_token_cannot_log_in() -> None:
 
 
 @pytest.mark.usefixtures("reachable")
+def test_token_that_only_sends_cannot_log_in() -> None:
+    client = Client()
+    secret = tokens.create(name="collector", role="sender")
+    response = client.post("/api/v1/login", {"token": secret}, content_type="application/json")
+    assert (response.status_code, response.json()["detail"].split(".")[0]) == (403, "This token can only send runs")
+    assert "sessionid" not in client.cookies
+
+
+@pytest.mark.usefixtures("reachable")
 def test_session_needs_csrf_token() -> None:
     client = Client(enforce_csrf_checks=True)
     secret = tokens.create(name="ada", role="debugger")

@@ -5,6 +5,7 @@ import { IconLink } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { ShareView } from "@/api/schema";
 import { revoke, sharesQuery, type ShareSubject } from "@/api/shares";
+import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
 import { ErrorState } from "@/ui/ErrorState";
 import { timeAgo, fullTime } from "@/ui/format/numbers";
 import { SecretField } from "@/ui/SecretField";
@@ -45,6 +46,7 @@ function SharingDisabled(): ReactElement {
 function NewLink({ subject }: { subject: ShareSubject }): ReactElement {
   const [draft, setDraft] = useState(NEW_LINK);
   const create = useCreateLinks([{ ...subject, title: "" }]);
+  const obstacle = useRoleObstacle("Creating links needs");
   return (
     <>
       <TermsFields draft={draft} canComment={subject.kind !== "tree"} onChange={setDraft} />
@@ -53,7 +55,8 @@ function NewLink({ subject }: { subject: ShareSubject }): ReactElement {
           leftSection={<IconLink size={15} aria-hidden />}
           onClick={() => create.mutate(draft)}
           loading={create.isPending}
-          disabled={!isComplete(draft)}
+          disabled={!isComplete(draft) || obstacle !== null}
+          title={obstacle ?? undefined}
         >
           Create and copy link
         </Button>

@@ -8,6 +8,11 @@ test.each(["//evil.example/x", "/\\evil.example", "https://evil.example", "javas
   },
 );
 
+test("knows that a session ended", () => {
+  expect(parseLoginSearch({ next: "/tools", ended: true })).toEqual({ next: "/tools", ended: true });
+  expect(parseLoginSearch({ ended: "yes" })).toEqual({});
+});
+
 test("accepts a path of this site", () => {
   expect(parseLoginSearch({ next: "/runs/1?step=4" })).toEqual({ next: "/runs/1?step=4" });
 });

@@ -12,6 +12,7 @@ import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { LateDialog } from "@/ui/late/LateDialog";
 import { loadPart } from "@/api/connection/loadPart";
+import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
 import { useRunActions } from "@/features/retention/useRunActions";
 import { SelectionBar } from "./bulk/SelectionBar";
 import { DropOverlay } from "./import/DropOverlay";
@@ -43,6 +44,8 @@ export function RunsPage(): ReactElement {
   const list = useInfiniteQuery(runsQuery(filter));
   const facets = useQuery(facetsQuery);
   const imports = useImport();
+  const importObstacle = useRoleObstacle("Importing needs");
+  const pickFiles = () => importObstacle === null && filePicker.current?.click();
   const live = useLiveRuns(filter);
   const { reachable } = useConnection();
 
@@ -53,7 +56,7 @@ export function RunsPage(): ReactElement {
   };
   useShortcuts("Runs", [
     { keys: "/", action: "Search", run: () => searchField.current?.select() },
-    { keys: "i", action: "Import files", run: () => filePicker.current?.click() },
+    { keys: "i", action: "Import files", run: pickFiles },
   ]);
 
   const runs = useMemo(() => allRuns(list.data), [list.data]);
@@ -90,7 +93,13 @@ export function RunsPage(): ReactElement {
         >
           Connect
         </Button>
-        <Button variant="default" leftSection={<IconUpload size={15} />} onClick={() => filePicker.current?.click()}>
+        <Button
+          variant="default"
+          leftSection={<IconUpload size={15} />}
+          disabled={importObstacle !== null}
+          title={importObstacle ?? undefined}
+          onClick={pickFiles}
+        >
           Import
         </Button>
         <input

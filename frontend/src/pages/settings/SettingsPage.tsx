@@ -14,25 +14,32 @@ import classes from "./Settings.module.css";
 import { TokensPanel } from "./TokensPanel";
 import { usePageTitle } from "@/ui/brand/usePageTitle";
 
+const ADMIN_NOTE =
+  "The configuration that this server was started with. To change it, restart the server with other settings. Tokens are created and revoked here.";
+type Verb = "Edit" | "Show";
+
 /** Tokens, providers and configuration of the server. */
 export function SettingsPage(): ReactElement {
   usePageTitle("Settings");
   const { data: access } = useQuery(accessQuery);
+  const isAdmin = access?.role === "admin";
   return (
     <Page>
       <PageHeader
         title="Settings"
-        note="The configuration that this server was started with. To change it, restart the server with other settings. Tokens are created and revoked here."
+        note={
+          isAdmin ? ADMIN_NOTE : "Rules of this server, and how this browser shows it. Only admins can change rules."
+        }
       />
-      <OutcomesLink />
-      <RedactionLink />
-      <RetentionLink />
+      <OutcomesLink verb={isAdmin ? "Edit" : "Show"} />
+      <RedactionLink verb={isAdmin ? "Edit" : "Show"} />
+      <RetentionLink verb={isAdmin ? "Edit" : "Show"} />
       <MatchingLink />
       <RunnersLink />
       <HooksLink />
       <ConnectLink />
       <AppearancePanel />
-      {access && (access.role === "admin" ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
+      {access && (isAdmin ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
     </Page>
   );
 }
@@ -54,42 +61,42 @@ function AdminSettings({ isOpen }: { isOpen: boolean }): ReactElement {
   );
 }
 
-function OutcomesLink(): ReactElement {
+function OutcomesLink({ verb }: { verb: Verb }): ReactElement {
   return (
     <section className="panel">
       <header className={classes.head}>
         <h2>Outcomes</h2>
         <span className="muted">What decides whether a run passed: people, scores, checks and tags.</span>
         <Link {...paths.outcomes()} className={classes.link}>
-          Edit rules
+          {verb} rules
         </Link>
       </header>
     </section>
   );
 }
 
-function RedactionLink(): ReactElement {
+function RedactionLink({ verb }: { verb: Verb }): ReactElement {
   return (
     <section className="panel">
       <header className={classes.head}>
         <h2>Redaction</h2>
         <span className="muted">What is replaced before a run is stored: secrets, personal data, and fields.</span>
         <Link {...paths.redaction()} className={classes.link}>
-          Edit policies
+          {verb} policies
         </Link>
       </header>
     </section>
   );
 }
 
-function RetentionLink(): ReactElement {
+function RetentionLink({ verb }: { verb: Verb }): ReactElement {
   return (
     <section className="panel">
       <header className={classes.head}>
         <h2>Retention</h2>
         <span className="muted">How long runs are kept, what a purge would delete now, and who did what.</span>
         <Link {...paths.retention()} className={classes.link}>
-          Edit retention
+          {verb} retention
         </Link>
       </header>
     </section>

@@ -5,8 +5,8 @@ import { accessQuery } from "@/api/access";
 import { renderInApp } from "@/testing/render";
 import { useRoleObstacle } from "./useRoleObstacle";
 
-function Obstacle(): ReactElement {
-  return <p>{useRoleObstacle() ?? "none"}</p>;
+function Obstacle({ action }: { action?: string }): ReactElement {
+  return <p>{useRoleObstacle(action) ?? "none"}</p>;
 }
 
 test.each([
@@ -16,4 +16,9 @@ test.each([
 ])("a %s is told: %s", (role, words) => {
   renderInApp(<Obstacle />, [[accessQuery.queryKey, { role }]]);
   expect(screen.getByText(words)).toBeTruthy();
+});
+
+test("names what needs the role", () => {
+  renderInApp(<Obstacle action="Importing needs" />, [[accessQuery.queryKey, { role: "viewer" }]]);
+  expect(screen.getByText("Importing needs the debugger role.")).toBeTruthy();
 });
