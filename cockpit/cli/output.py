@@ -147,6 +147,13 @@ def money(cost: float | None) -> str:
     return f"${cost:.4f}" if cost else "$0.00"
 
 
+def price(estimate: float | None, most: float | None) -> str:
+    """Return an estimated cost and its maximum, either of which may be unknown."""
+    if estimate is None:
+        return "unknown"
+    return f"about {money(estimate)}, " + ("maximum unknown" if most is None else f"at most {money(most)}")
+
+
 def duration(ms: float | None) -> str:
     if ms is None:
         return ""

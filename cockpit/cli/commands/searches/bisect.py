@@ -160,7 +160,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
             ("replays", f"about {plan['probes']}, at most {plan['most_probes']} with one turning point"),
             *([("agent starts", starts)] if plan["most_agent_starts"] else []),
             ("live calls", f"about {plan['live_calls']}, at most {plan['most_live_calls']}"),
-            ("cost", f"about {output.money(plan['cost_usd'])}, at most {output.money(plan['most_cost_usd'])}"),
+            ("cost", output.price(plan["cost_usd"], plan["most_cost_usd"])),
         ],
     )
     for warning in plan["warnings"]:

@@ -32,9 +32,14 @@ export function BisectPlanSummary({ plan }: { plan: BisectPlan }): ReactElement 
       <dt>Live calls</dt>
       <dd>{rangeWords(count(plan.live_calls), count(plan.most_live_calls))}</dd>
       <dt>Cost</dt>
-      <dd>{plan.cost_usd === null ? "unknown" : rangeWords(money(plan.cost_usd), money(plan.most_cost_usd))}</dd>
+      <dd>{priceWords(plan)}</dd>
     </dl>
   );
+}
+
+function priceWords({ cost_usd: cost, most_cost_usd: most }: BisectPlan): string {
+  if (cost === null) return "unknown";
+  return most === null ? `about ${money(cost)}, maximum unknown` : rangeWords(money(cost), money(most));
 }
 
 /** An estimate and its maximum, once if they are equal. */
