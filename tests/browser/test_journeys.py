@@ -25,7 +25,7 @@ def _fork_with_another_prompt(cockpit: Cockpit, demo: Demo, addition: str) -> No
     expect(prompt).not_to_have_value("")
     prompt.fill(f"{prompt.input_value()}\n\n{addition}")
     plan = cockpit.page.get_by_role("region", name="Fork")
-    expect(plan.get_by_role("status").filter(has_text="1 change")).to_be_visible()
+    expect(plan.get_by_role("status").filter(has_text="1 change, kept after the replay")).to_be_visible()
     cockpit.button(re.compile("^Replay")).click()
     cockpit.page.wait_for_url(re.compile("/replays/"))
 

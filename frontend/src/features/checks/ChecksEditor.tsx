@@ -42,6 +42,7 @@ export function ChecksEditor(props: {
           onRemove={() => onChange(checks.filter((_, index) => index !== position))}
         />
       ))}
+      {checks.some(({ text }) => !text.trim()) && <p className="muted">A check without a value is left out.</p>}
       <div>
         <Button
           variant="default"

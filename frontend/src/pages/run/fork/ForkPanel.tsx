@@ -9,6 +9,7 @@ import type { RunDetail, StepSummary } from "@/api/schema";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { offerUndo } from "@/ui/offerUndo";
 import { pluralize } from "@/ui/format/numbers";
 import { entryOf, removeEntry } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
@@ -60,6 +61,10 @@ export function ForkPanel({
   const roleObstacle = useRoleObstacle();
   const blocker = roleObstacle ?? blockerOf(fork, runners?.length);
   const isBlocked = blocker !== null;
+  const discard = () => {
+    change({ ...draft, overrides: [] });
+    offerUndo("Changes discarded", "The changes are not back", async () => change(draft));
+  };
   const launch = () => {
     if (!isBlocked) fork.launch();
   };
@@ -119,6 +124,11 @@ export function ForkPanel({
             onRemove={(index) => change(removeEntry(draft, index))}
             onSelect={onSelect}
           />
+          <Tooltip label="Changes stay in this tab, also after a replay, until you discard them" multiline maw={240}>
+            <Button variant="subtle" onClick={discard}>
+              Discard
+            </Button>
+          </Tooltip>
         </div>
       )}
       {hasFrame && (
@@ -143,7 +153,7 @@ export function ForkPanel({
           {isBlocked
             ? (roleObstacle ?? `${blocker} See above.`)
             : draft.overrides.length > 0
-              ? pluralize(draft.overrides.length, "change")
+              ? `${pluralize(draft.overrides.length, "change")}, kept after the replay`
               : plan && "No changes yet."}
         </span>
         <Button
