@@ -35,6 +35,9 @@ _SHORT: Final = 80
 _NAME_LENGTH: Final = 120
 # How coding agents mark what the user wrote within a message.
 _TAGGED: Final = re.compile(r"(?m:^)<(task|user_query)>\s*(?!</)(\S.*?)(?:</\1>|\Z)", re.S)
+# What the gateway calls requests of an MCP client that are no tool calls, such as the list of tools.
+_PROTOCOL: Final = "mcp."
+_MOST_TOOLS: Final = 3
 _CONTAINERS: Final = (
     (re.compile(r"\bplan", re.I), StepType.PLANNER),
     (re.compile(r"guard|safety|moderat", re.I), StepType.SAFETY),
@@ -49,7 +52,7 @@ class RunFacts:
 
     `has_ended` is false if the source records ends and this run has none. `has_succeeded`: the program of the run ended
     with exit code 0. `title` is the run's explicit name; `name` is the fallback if there is no title and no step
-    contains a request.
+    contains a request. Without any of these, a run is named after the tools that it calls, or else by its id.
     """
 
     external_id: str
@@ -84,7 +87,7 @@ def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str =
     end = facts.ended_at or max(ends, default=None)
     return RecordedRun(
         external_id=_short_key(facts.external_id),
-        name=_line(facts.title, _NAME_LENGTH) or run_name(steps, facts.name or facts.external_id),
+        name=_line(facts.title, _NAME_LENGTH) or run_name(steps, facts.name or _tool_words(steps) or facts.external_id),
         app=_line(facts.app, _NAME_LENGTH) or facts.format,
         format=facts.format,
         steps=_drop_missing_links(tuple(_fit_step(step) for step in _mend_parents(steps))),
@@ -151,6 +154,13 @@ def run_name(steps: Sequence[RecordedStep], default: str) -> str:
             return _line(request, _NAME_LENGTH)
     task = next((request for step in steps if (request := _task_text(step.input))), "")
     return _line(task or default, _NAME_LENGTH)
+
+
+def _tool_words(steps: Sequence[RecordedStep]) -> str:
+    """Return the first tools that steps call, such as "lookup, refund, …"; what a client asks a server comes last."""
+    names = dict.fromkeys(step.tool_name or step.name for step in steps if step.type is StepType.TOOL)
+    tools = [name for name in names if not name.startswith(_PROTOCOL)] or [*names]
+    return ", ".join([*tools[:_MOST_TOOLS], *(["…"] if len(tools) > _MOST_TOOLS else [])])
 
 
 def container_type(name: str) -> StepType:

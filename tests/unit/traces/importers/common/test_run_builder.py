@@ -5,7 +5,7 @@ import pytest
 
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.run_builder import match_calls, run_name
+from traces.importers.common.run_builder import RunFacts, build_run, match_calls, run_name
 
 
 def tool_input(value: Any, arguments: Any, *, call_id: str = "c1") -> Any:
@@ -51,6 +51,23 @@ def test_repeated_calls_get_ids_in_order() -> None:
 
     steps = match_calls([model("a", "c1", "c2"), tool("t1"), model("b", "c2", "c3"), *map(tool, ("t2", "t3", "t4"))])
     assert [step.call_id for step in steps if step.type is StepType.TOOL] == ["c1", "c2", "c3", ""]
+
+
+@pytest.mark.parametrize(
+    ("tools", "name"),
+    [
+        (["mcp.tools/list", "lookup", "lookup", "refund"], "lookup, refund"),
+        (["a", "b", "c", "d"], "a, b, c, …"),
+        (["mcp.tools/list"], "mcp.tools/list"),
+        ([], "3f2b"),
+    ],
+)
+def test_a_run_without_a_request_is_named_after_its_tools(tools: list[str], name: str) -> None:
+    turn = RecordedStep(key="turn", name="turn", type=StepType.TURN)
+    calls = [RecordedStep(key=str(key), name=tool, type=StepType.TOOL) for key, tool in enumerate(tools)]
+    assert build_run(RunFacts(external_id="3f2b", app="desk", format="test"), [turn, *calls]).name == name
+    named = build_run(RunFacts(external_id="3f2b", app="desk", format="test", name="agent.py"), [turn, *calls])
+    assert named.name == "agent.py"
 
 
 def test_time_to_match_calls_is_linear() -> None:
