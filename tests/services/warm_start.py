@@ -129,7 +129,7 @@ class WarmProcess(subprocess.Popen[Any]):
         pipes = options[9:15]
         stdin, _, _, stdout, _, stderr = pipes
         streams = [number if stream == -1 else stream for number, stream in enumerate((stdin, stdout, stderr))]
-        request = _Request([*map(str, args)], dict(os.environ if env is None else env), cwd)
+        request = _Request([*map(str, args)], dict(os.environ if env is None else env), cwd and os.fspath(cwd))
         self._status, status = os.pipe()
         try:
             self.pid = _warm_starter().fork(json.dumps(request).encode(), [*streams, status])

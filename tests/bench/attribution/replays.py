@@ -1,7 +1,8 @@
 """Replays of a recorded pipeline under different settings, by the product's engine."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 from uuid import UUID
 
@@ -39,11 +40,19 @@ class Source:
 
     run: RecordedRun
     settings: Settings
-    graph: Graph = field(init=False)
-    payloads: dict[str, JSONValue] = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.graph, self.payloads = graph_of(self.run)
+    # On demand, because a recording is often made only for its answer.
+    @cached_property
+    def _graph_and_payloads(self) -> tuple[Graph, dict[str, JSONValue]]:
+        return graph_of(self.run)
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph_and_payloads[0]
+
+    @property
+    def payloads(self) -> dict[str, JSONValue]:
+        return self._graph_and_payloads[1]
 
     @staticmethod
     def record(

@@ -7,6 +7,8 @@ from itertools import combinations, islice
 from math import factorial
 from typing import Literal
 
+import orjson
+
 from tests.bench.attribution.mechanisms.pipelines import Category, Pipeline
 from tests.bench.attribution.mechanisms.rules import rule
 from tests.bench.attribution.mechanisms.running import AnswerRuntime
@@ -58,10 +60,17 @@ class Truth:
     def outcome(self, change_ids: Iterable[str]) -> str:
         acting_ids = frozenset(name for name in change_ids if name in self.acting)
         if acting_ids not in self.answers:
-            self.answers[acting_ids] = self.pipeline.program(
-                AnswerRuntime(self.settings(acting_ids), ask=self.pipeline.model)
-            )
+            self.answers[acting_ids] = self._answer(acting_ids)
         return self.answers[acting_ids]
+
+    def _answer(self, acting_ids: Ids) -> str:
+        """Return the answer under these changes, which another case of the pipeline may have had."""
+        settings = self.settings(acting_ids)
+        key = orjson.dumps(settings)
+        known = self.pipeline.answers
+        if key not in known:
+            known[key] = self.pipeline.program(AnswerRuntime(settings, ask=self.pipeline.model))
+        return known[key]
 
     def is_sufficient(self, change_ids: Iterable[str]) -> bool:
         return self.outcome(change_ids) == self.full

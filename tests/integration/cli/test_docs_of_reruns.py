@@ -1,6 +1,6 @@
 """The documentation's commands that run an agent work, with small agents in place of those of the frameworks.
 
-They are started as a user starts them, against one server. The commands of coding agents are left out.
+They run in processes of their own, against one server. The commands of coding agents are left out.
 """
 
 import os
@@ -17,7 +17,7 @@ import pytest
 
 from tests.clients.model_server import model_server
 from tests.services.server import Server
-from tests.support.command_line import COMMAND
+from tests.services.warm_start import FORKPOINT, WarmProcess
 from tests.support.gateway_agents import REQUESTS
 from tests.support.http import HTTP
 from tests.support.patience import patience_s, wait_until
@@ -96,13 +96,19 @@ class Desk:
         own_words = [names.get(word, word) for word in words[1:]]
         if "node" in own_words:
             own_words.insert(own_words.index("node"), str(ROOT / "scripts/with-node"))
-        return [*COMMAND, *own_words]
+        return [FORKPOINT, *own_words]
 
     def run(self, words: list[str]) -> "subprocess.CompletedProcess[str]":
-        command = self.words(words)
-        return subprocess.run(
-            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=patience_s(90)
-        )
+        command, pipe = self.words(words), subprocess.PIPE
+        with WarmProcess(
+            command, cwd=self.folder, env=self.environment, stdout=pipe, stderr=pipe, text=True
+        ) as process:
+            try:
+                out, err = process.communicate(timeout=patience_s(90))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +140,7 @@ def _record(desk: Desk, program: str, script: str) -> str:
 def runner(desk: Desk) -> Iterator[None]:
     """Start the runner of the documentation, which waits for forks."""
     words = desk.words(["forkpoint", "runner", "--app", "desk", "--", "python", "agent.py", "{input}"])
-    with subprocess.Popen(words, cwd=desk.folder, env=desk.environment, stderr=subprocess.DEVNULL) as process:
+    with WarmProcess(words, cwd=desk.folder, env=desk.environment, stderr=subprocess.DEVNULL) as process:
         wait_until(lambda: _online_count(desk) == 1, 30)
         yield
         process.send_signal(signal.SIGTERM)
@@ -160,9 +166,8 @@ def test_commands_that_run_an_agent_work(desk: Desk, runner: None, page: str) ->
 
 def _start_and_stop(desk: Desk, words: list[str]) -> None:
     """Start a runner beside that of the fixture, and stop it once it waits for forks."""
-    with subprocess.Popen(
-        desk.words(words), cwd=desk.folder, env=desk.environment, stderr=subprocess.DEVNULL
-    ) as process:
+    command = desk.words(words)
+    with WarmProcess(command, cwd=desk.folder, env=desk.environment, stderr=subprocess.DEVNULL) as process:
         wait_until(lambda: _online_count(desk) == 2, 30)
         process.send_signal(signal.SIGTERM)
     wait_until(lambda: _online_count(desk) == 1, 30)

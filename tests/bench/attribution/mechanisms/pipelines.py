@@ -1,7 +1,7 @@
 """A pipeline: its code, its settings, and the menu from which changes are drawn."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from tests.bench.attribution.mechanisms.running import Model, Program, noiseless_model
@@ -29,6 +29,8 @@ class Pipeline:
     # The node that gives the answer.
     final: str
     model: Model = noiseless_model
+    # By settings.
+    answers: dict[bytes, str] = field(default_factory=dict, init=False, compare=False, repr=False)
 
 
 # ---- sentences that several prompts share, and choices for a menu

@@ -8,7 +8,7 @@ from tests.clients.environments import environment
 from tests.clients.model_server import ANSWER, ModelServer
 from tests.integration.recordings.forks.test_model_calls import new, profile
 from tests.services.server import Server
-from tests.support.gateway_agents import ALLOW_TOOLS, CLIENT_AGENTS, GENAI_AGENT
+from tests.support.gateway_agents import AGENTS, ALLOW_TOOLS, CLIENT_AGENTS, GENAI_AGENT
 from tests.support.gateway_runs import PYTHON, fork_of, record, rerun, run_of
 
 FRAMEWORK = pytest.mark.framework
@@ -30,11 +30,14 @@ FRAMEWORK = pytest.mark.framework
 def test_provider_with_another_protocol_is_asked(
     server: Server, models: ModelServer, tmp_path: Path, agent: str, form: str, provider: str, path: str
 ) -> None:
-    program = GENAI_AGENT if agent == "gemini" else CLIENT_AGENTS[agent]
+    # Only the answers of the fork need a client to read them; the others send the same requests.
+    recorded, program = (GENAI_AGENT,) * 2 if agent == "gemini" else (AGENTS[agent], CLIENT_AGENTS[agent])
     # Else the answer of another fork would be known.
-    program = program.replace("Weather and time?", f"Weather and time for {agent} {form}?")
+    recorded, program = (
+        each.replace("Weather and time?", f"Weather and time for {agent} {form}?") for each in (recorded, program)
+    )
     interpreter = [str(environment("genai-3"))] if agent == "gemini" else PYTHON
-    run = run_of(record(server, program, form, python=interpreter))
+    run = run_of(record(server, recorded, form, python=interpreter))
     before = len(models.requests)
     overrides = profile(tmp_path, {"match": {"type": "model"}, "model": {"provider": provider, "model": "m3"}})
     options = [*ALLOW_TOOLS, "--overrides", overrides, "--live"]
@@ -53,12 +56,7 @@ def test_provider_with_another_protocol_is_asked(
     [
         ("chat", ('"messages": messages', '"seed": 7, "messages": messages'), "my-claude", "the settings seed"),
         ("chat", ('"content": "Weather', '"cache_control": {}, "content": "Weather'), "my-claude", "cache_control"),
-        (
-            "anthropic",
-            ('"max_tokens": 100', '"max_tokens": 100, "extra_body": {"top_k": 3}'),
-            "second-openai",
-            "the settings top_k",
-        ),
+        ("anthropic", ('"max_tokens": 100', '"max_tokens": 100, "top_k": 3'), "second-openai", "the settings top_k"),
     ],
 )
 def test_request_that_no_other_protocol_expresses_is_refused(
@@ -70,7 +68,8 @@ def test_request_that_no_other_protocol_expresses_is_refused(
     provider: str,
     problem: str,
 ) -> None:
-    program = CLIENT_AGENTS[agent].replace(*change)
+    program = AGENTS[agent].replace(*change)
+    assert program != AGENTS[agent]
     run = run_of(record(server, program, "plain"))
     before = len(models.requests)
     overrides = profile(tmp_path, {"match": {"type": "model"}, "model": {"provider": provider, "model": "m3"}})
