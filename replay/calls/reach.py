@@ -47,7 +47,7 @@ class Reach:
         if not self._state.changed_numbers or (node.type in CONTAINERS and node.no in self._context.graph.children):
             return None
         links = self._implicit_results.links(node.no)
-        upstream = {link.producer for link in links if link.producer in self._state.assumed_steps}
+        upstream = {link.producer for link in links if self._is_assumed(link)}
         upstream_steps = sorted(upstream | self._assumed_calls_around(node))
         unplaced_links = [link for link in links if self._is_unplaced(link)]
         steps, items = self._unexplained_sources(node)
@@ -65,6 +65,10 @@ class Reach:
                 "requested_by": [*sorted({link.producer for link in unplaced_links if _is_request(link)})],
             }
         }
+
+    def _is_assumed(self, link: Link) -> bool:
+        repeats_request = link.kind is EdgeKind.HISTORY and link.producer in self._state.assumed_requests
+        return repeats_request or link.producer in self._state.assumed_steps
 
     def _is_unplaced(self, link: Link) -> bool:
         """True if the new content of a changed step in the input is unknown."""

@@ -34,10 +34,13 @@ class StepResults:
     def settle(self, node: Node, answer: Answer) -> None:
         """Record how a source step's answer differs from the recording."""
         self._state.record_answer(node, answer)
-        is_derived = answer.label is not Label.EXACT and answer.reason is not Reason.OPERATOR_OVERRIDE
-        if answer.is_known and is_derived and self._assumption(node) is not None:
-            # Another request, with content that the change may reach as well, could get another answer than this one.
-            self._state.assumed_steps.add(node.no)
+        if answer.is_known and answer.label is not Label.EXACT and self._assumption(node) is not None:
+            if answer.reason is Reason.OPERATOR_OVERRIDE:
+                # Whatever the request, this is the answer; but what continues the conversation repeats the request.
+                self._state.assumed_requests.add(node.no)
+            else:
+                # Another request, with content that the change may reach as well, could get another answer.
+                self._state.assumed_steps.add(node.no)
         if self._has_recorded_output(node, answer):
             self._state.changes.pop(node.no, None)
         else:

@@ -36,6 +36,8 @@ class ReplayState:
         self.statuses: dict[int, StepStatus] = {}
         # Labelled assumed_unaffected or cached by meaning, or derived from such steps
         self.assumed_steps: set[int] = set()
+        # Steps with an override as output whose input is assumed
+        self.assumed_requests: set[int] = set()
         # Steps inside recorded calls that are made in another turn than recorded
         self.moved_steps: set[int] = set()
         self.skipped_steps: set[int] = set()
