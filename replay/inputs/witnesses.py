@@ -10,12 +10,14 @@ from typing import Final
 
 from replay.core.graph import Content, Node, Witness
 from replay.inputs.changes import Change
+from replay.inputs.texts import leaves_in
+from replay.inputs.value_pointers import resolve_pointer
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelAnswer
 from traces.payloads.parts import MissingPart
 from traces.provenance.input_origins import UnexplainedContent, scalars
-from traces.provenance.short_values import json_in, words_of
+from traces.provenance.short_values import COMMON_WORDS, json_in, words_of
 
 # Different outputs that are read per witness; behind more of them, it shows nothing.
 _MAX_EARLIER: Final = 64
@@ -72,7 +74,8 @@ def is_configuration(
     """True if content is equal in all witnesses whose changed output differs, and no output before it explains it.
 
     One witness that lacks the content shows that it is chosen by something. One in which a step before the content
-    returned what was changed here shows nothing: code may have made the same content from it.
+    returned what was changed here shows nothing: code may have made the same content from it. Nor does one whose output
+    has words of the content in common with the changed one.
     """
     is_supported = False
     for witness in witnesses:
@@ -81,7 +84,10 @@ def is_configuration(
         first_step = witness.contents.get((node.type, node.name, item.digest))
         if first_step is None:
             return False
-        is_supported = is_supported or not _was_returned(witness, first_step, change, payload)
+        is_supported = is_supported or not (
+            _was_returned(witness, first_step, change, payload)
+            or _shares_words(_text_at(node, item, payload), change, payload(witness.outputs[change.node.no]))
+        )
     return is_supported
 
 
@@ -110,6 +116,26 @@ def _was_returned(witness: Witness, end: int, change: Change, payload: Callable[
         return any(changed_leaves & _leaves(change.node.type, payload(ref)).items() for ref in refs)
     except MissingPart:
         return True
+
+
+def _text_at(node: Node, item: UnexplainedContent, payload: Callable[[str], JSONValue]) -> str:
+    """Text of an input with the content; empty for settings and schemas."""
+    try:
+        value = resolve_pointer(payload(node.input_ref), item.path)
+    except LookupError:
+        return ""
+    return value if isinstance(value, str) else ""
+
+
+def _shares_words(text: str, change: Change, other_output: JSONValue) -> bool:
+    """True if a text has words of the recorded output and the other one, but not of the new one."""
+    recorded_words, other_words = _words_in(change.original), _words_in(other_output)
+    new_words = _words_in(change.current) if change.is_known else set[str]()
+    return not {*words_of(text)}.isdisjoint((recorded_words & other_words) - new_words - COMMON_WORDS)
+
+
+def _words_in(output: JSONValue) -> set[str]:
+    return {word for text in leaves_in(output) for word in words_of(text)}
 
 
 def _changed_leaves(change: Change) -> dict[str, str]:

@@ -51,7 +51,8 @@ _ENDS: Final = ("…", "...", "[", "<", '"', "'", "`", ")", "]", "\n")
 _MARKS: Final = tuple("\"'`:=<>[(*#|→")
 # Characters before and after a value that show whether code filled it in.
 _CONTEXT: Final = 40
-_COMMON: Final = frozenset(
+# Words that no output is recognized by.
+COMMON_WORDS: Final = frozenset(
     _WORD.findall(
         """
     a about above after again all also always an and any are as at be because been before being below between both
@@ -304,7 +305,7 @@ def _is_identifier(words: tuple[str, ...] | list[str]) -> bool:
 
 def _is_evidence(source: Source, words: tuple[str, ...], text: str, start: int, end: int) -> bool:
     """True if the same words at this position are unlikely to be a coincidence."""
-    if _is_identifier(words) or (source.kind is ValueKind.TOKEN and any(word not in _COMMON for word in words)):
+    if _is_identifier(words) or (source.kind is ValueKind.TOKEN and any(word not in COMMON_WORDS for word in words)):
         return True
     digits = any(word.isdecimal() for word in words)
     if source.kind is ValueKind.WHOLE and start == 0 and not text[end : end + _CONTEXT].strip(" \n.!"):
@@ -312,11 +313,11 @@ def _is_evidence(source: Source, words: tuple[str, ...], text: str, start: int, 
         return True
     if digits or not any(len(word) > 1 for word in words):
         return source.kind is ValueKind.WHOLE and _is_marked(text, start, end)
-    if len(words) > 1 and any(word not in _COMMON and len(word) > 2 for word in words):
+    if len(words) > 1 and any(word not in COMMON_WORDS and len(word) > 2 for word in words):
         return source.plain or len(words) > 2 or _is_marked(text, start, end)
-    if source.plain and len(words[0]) > 2 and words[0] not in _COMMON:
+    if source.plain and len(words[0]) > 2 and words[0] not in COMMON_WORDS:
         return True
-    return (source.kind is ValueKind.WHOLE or words[0] not in _COMMON) and _is_marked(text, start, end)
+    return (source.kind is ValueKind.WHOLE or words[0] not in COMMON_WORDS) and _is_marked(text, start, end)
 
 
 def _is_marked(text: str, start: int, end: int) -> bool:
