@@ -1,34 +1,39 @@
 """What a step's answer means for later steps."""
 
+from dataclasses import replace
+
 from tests.support.memory_replays import labels, replay
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 
 
-def _message(role: str, content: str) -> JSONObject:
-    return {"role": role, "content": content}
+def _model(key: str, message: JSONValue, *messages: JSONValue) -> RecordedStep:
+    input: JSONObject = {"messages": [*messages]}
+    return RecordedStep(key=key, type=StepType.MODEL, name="desk", input=input, output={"message": message})
 
 
-def _model(key: str, answer: str, *messages: JSONValue) -> RecordedStep:
-    return RecordedStep(
-        key=key,
-        type=StepType.MODEL,
-        name="desk",
-        input={"messages": [*messages]},
-        output={"message": _message("assistant", answer)},
-    )
+def _call(id: str) -> JSONObject:
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": id, "name": "look", "arguments": {"no": 7}}]}
 
 
 def test_override_does_not_clear_what_continues_its_request() -> None:
-    """Code cut `wns` out of the first answer, and the second step's request, which the third repeats, contains it."""
-    talk = [_message("user", "wns"), _message("assistant", "In blue?"), _message("user", "Yes.")]
+    """Code cut `wns` out of the first answer, and the last request repeats it."""
+    question: JSONObject = {"role": "user", "content": "wns"}
+    tool = RecordedStep(key="t", type=StepType.TOOL, name="look", tool_name="look", call_id="c1", input={"no": 7})
     steps = (
-        _model("first", "two gowns", _message("user", "Yes.")),
-        _model("ask", "In blue?", talk[0]),
-        _model("go on", "Done.", *talk),
+        _model("first", {"role": "assistant", "content": "two gowns"}, {"role": "user", "content": "Hello."}),
+        _model("ask", _call("c1"), question),
+        replace(tool, output="It is blue."),
+        _model(
+            "go on",
+            {"role": "assistant", "content": "Done."},
+            question,
+            _call("c1"),
+            {"role": "tool", "tool_call_id": "c1", "content": "It is blue."},
+        ),
     )
     run = RecordedRun(external_id="r", name="r", app="a", format="test", steps=steps)
-    answer: JSONObject = {"message": talk[1], "finish_reason": "stop"}
-    fork = replay({"match": {"step": 1}, "output": "hat"}, {"match": {"step": 2}, "output": answer}, run=run)
-    assert labels(fork.execute())[3] == "simulated assumed_unaffected"
+    same_call: JSONObject = {"message": _call("c2")}
+    fork = replay({"match": {"step": 1}, "output": "hat"}, {"match": {"step": 2}, "output": same_call}, run=run)
+    assert labels(fork.execute())[4] == "simulated assumed_unaffected"
