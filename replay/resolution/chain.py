@@ -231,7 +231,7 @@ class ResolverChain:
     def _call_live(self, call: Call) -> Answer | None:
         """Call a provider if the policy allows live calls of this kind."""
         kind = _KINDS.get(call.type)
-        if kind not in self.policy.allow or not call.complete or self._redacted_values.reason(call.input):
+        if kind not in self.policy.allow or not call.complete or self._redacted_values.reason(call.type, call.input):
             return None
         if kind == "tool":
             return self._live_tool(call)
@@ -331,7 +331,9 @@ class ResolverChain:
             return f"part of its input depends on {step_list(call.unknown_producers)}, and its new value is unknown"
         if not call.complete:
             return "the recording does not contain this step's input"
-        if _KINDS.get(call.type) in self.policy.allow and (reason := self._redacted_values.reason(call.input)):
+        if _KINDS.get(call.type) in self.policy.allow and (
+            reason := self._redacted_values.reason(call.type, call.input)
+        ):
             return reason
         if call.type is StepType.MODEL and "model" not in self.policy.allow:
             return "the policy allows no live model calls"

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from replay.inputs.texts import texts_in
+from replay.resolution.placeholders import contains_placeholder
 from traces.core.json_types import JSONValue
+from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelRequest
 from traces.provenance.hidden_content import has_gap, is_hidden
 from traces.redaction.markers import FAILURE, kinds
@@ -23,8 +25,13 @@ class RedactedValues:
         # With the message itself, because its id must not be reused.
         self._kinds_by_message: dict[int, tuple[JSONValue, tuple[str, ...]]] = {}
 
-    def reason(self, input: JSONValue) -> str:
-        """Return why a live call cannot be made with this input; empty if it can."""
+    def reason(self, type: StepType, input: JSONValue) -> str:
+        """Return why a live call cannot be made with this input; empty if it can.
+
+        A model is told that an answer is missing; a tool or retriever takes a placeholder for an argument.
+        """
+        if type is not StepType.MODEL and contains_placeholder(input):
+            return "its input contains a placeholder"
         names = dict.fromkeys(self._kinds(input))
         if not names:
             return ""

@@ -6,6 +6,7 @@ import pytest
 
 from replay.core.calls import CachedAnswer
 from replay.engine.replayer import Replayer
+from replay.resolution.placeholders import placeholder
 from replay.resolution.redacted_values import RedactedValues
 from tests.support.memory_replays import MemoryEnvironment, Replay, labels, replay
 from traces.core.json_types import JSONValue
@@ -60,8 +61,17 @@ def test_hidden_call_gets_no_cached_answer(text: str, is_cached: bool) -> None:
     assert labels(list(events))[1].startswith("cached") is is_cached
 
 
-def test_hidden_request_cannot_be_sent() -> None:
-    values = RedactedValues()
-    assert "(hidden)" in values.reason({"messages": [{"role": "user", "content": "__REDACTED__"}]})
-    assert "(email)" in values.reason({"task": "Write to [dropped:email]."})
-    assert values.reason({"messages": [{"role": "user", "content": "Replace names with [REDACTED]."}]}) == ""
+@pytest.mark.parametrize(
+    ("type", "text", "reason"),
+    [
+        (StepType.MODEL, "__REDACTED__", "(hidden)"),
+        (StepType.TOOL, "Write to [dropped:email].", "(email)"),
+        (StepType.MODEL, "Replace names with [REDACTED].", ""),
+        (StepType.TOOL, placeholder(StepType.TOOL, "it is not known"), "its input contains a placeholder"),
+        (StepType.MODEL, placeholder(StepType.TOOL, "it is not known"), ""),
+    ],
+)
+def test_request_without_some_values_cannot_be_sent(type: StepType, text: JSONValue, reason: str) -> None:
+    answer = RedactedValues().reason(type, {"messages": [{"role": "user", "content": text}], "query": text})
+    assert reason in answer
+    assert bool(answer) is bool(reason)
