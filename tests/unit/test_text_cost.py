@@ -17,7 +17,7 @@ from forkpoint.bootstrap import hook
 from replay.inspection.core import checkable_values
 from replay.proofs.changes import hunks
 from traces.core.json_types import JSONValue
-from traces.importers.common.model_names import find_model_name
+from traces.importers.common.names import find_model_name
 from traces.importers.common.speakers import Voice, classify_speaker
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample

@@ -13,11 +13,10 @@ from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedSte
 from traces.core.storable_text import storable
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers.common.judgements import words
-from traces.importers.common.messages import message_text
+from traces.importers.common.names import NAME_LENGTH, one_line, run_name, tool_words
 from traces.importers.common.streamed_calls import Call, OpenCalls, restore_streamed_calls
 from traces.importers.files.errors import BadFile
-from traces.payloads.conversation import MessageCursor
-from traces.payloads.messages import ModelAnswer, ModelRequest
+from traces.payloads.messages import ModelAnswer
 
 MOST_STEPS: Final = 500_000
 # Attribute of a step whose parent is not in the recording: the key of the parent.
@@ -32,12 +31,6 @@ _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _KEY_LENGTH: Final = 200
 # Fits into every column.
 _SHORT: Final = 80
-_NAME_LENGTH: Final = 120
-# How coding agents mark what the user wrote within a message.
-_TAGGED: Final = re.compile(r"(?m:^)<(task|user_query)>\s*(?!</)(\S.*?)(?:</\1>|\Z)", re.S)
-# What the gateway calls requests of an MCP client that are no tool calls, such as the list of tools.
-_PROTOCOL: Final = "mcp."
-_MOST_TOOLS: Final = 3
 _CONTAINERS: Final = (
     (re.compile(r"\bplan", re.I), StepType.PLANNER),
     (re.compile(r"guard|safety|moderat", re.I), StepType.SAFETY),
@@ -87,16 +80,17 @@ def build_run(facts: RunFacts, steps: Sequence[RecordedStep], *, location: str =
     end = facts.ended_at or max(ends, default=None)
     return RecordedRun(
         external_id=_short_key(facts.external_id),
-        name=_line(facts.title, _NAME_LENGTH) or run_name(steps, facts.name or _tool_words(steps) or facts.external_id),
-        app=_line(facts.app, _NAME_LENGTH) or facts.format,
+        name=one_line(facts.title, NAME_LENGTH)
+        or run_name(steps, facts.name or tool_words(steps) or facts.external_id),
+        app=one_line(facts.app, NAME_LENGTH) or facts.format,
         format=facts.format,
         steps=_drop_missing_links(tuple(_fit_step(step) for step in _mend_parents(steps))),
-        environment=_line(facts.environment, 60),
+        environment=one_line(facts.environment, 60),
         status=_status(facts, steps),
         started_at=start,
         # The clocks of two machines disagree.
         ended_at=None if start and end and end < start else end,
-        tags=tuple(dict.fromkeys(tag for tag_value in facts.tags if (tag := _line(tag_value, 100)))),
+        tags=tuple(dict.fromkeys(tag for tag_value in facts.tags if (tag := one_line(tag_value, 100)))),
         metadata=as_object(
             storable({key: value for key, value in facts.metadata.items() if value not in (None, "", [], {})})
         ),
@@ -144,23 +138,6 @@ def merge_records(older: JSONObject, newer: JSONObject) -> JSONObject:
         elif value is not None or key not in result:
             result[key] = value
     return result
-
-
-def run_name(steps: Sequence[RecordedStep], default: str) -> str:
-    """Return the user's first request in one line, else the first task in a step's input, else `default`."""
-    cursor = MessageCursor()
-    for step in steps:
-        if request := _first_request(cursor.unread(ModelRequest(step.input).messages)):
-            return _line(request, _NAME_LENGTH)
-    task = next((request for step in steps if (request := _task_text(step.input))), "")
-    return _line(task or default, _NAME_LENGTH)
-
-
-def _tool_words(steps: Sequence[RecordedStep]) -> str:
-    """Return the first tools that steps call, such as "lookup, refund, …"; what a client asks a server comes last."""
-    names = dict.fromkeys(step.tool_name or step.name for step in steps if step.type is StepType.TOOL)
-    tools = [name for name in names if not name.startswith(_PROTOCOL)] or [*names]
-    return ", ".join([*tools[:_MOST_TOOLS], *(["…"] if len(tools) > _MOST_TOOLS else [])])
 
 
 def container_type(name: str) -> StepType:
@@ -230,15 +207,6 @@ def _canonical_bytes(value: JSONValue) -> bytes:
         return canonical_bytes(value)
     except NotCanonical as error:
         raise BadFile(error.problem, error.pointer) from error
-
-
-def _task_text(value: JSONValue) -> str:
-    """Return the request in an input that is not a conversation."""
-    if isinstance(value, str):
-        return value
-    body = as_object(value)
-    candidates = (body.get(key) for key in ("task", "query", "question", "input", "prompt"))
-    return next((candidate for candidate in candidates if isinstance(candidate, str) and candidate.strip()), "")
 
 
 def _status(facts: RunFacts, steps: Sequence[RecordedStep]) -> RunStatus:
@@ -336,11 +304,11 @@ def _fit_step(step: RecordedStep) -> RecordedStep:
         "key": _short_key(step.key),
         "parent": _short_key(step.parent) if step.parent else None,
         "links": tuple(_short_key(link) for link in step.links),
-        "name": _line(step.name, _NAME_LENGTH) or step.type.value,
+        "name": one_line(step.name, NAME_LENGTH) or step.type.value,
         "error": step.error.replace("\0", "�"),
-        "provider": _line(step.provider, 80),
-        "model": _line(step.model, _NAME_LENGTH),
-        "tool_name": _line(step.tool_name, _KEY_LENGTH),
+        "provider": one_line(step.provider, 80),
+        "model": one_line(step.model, NAME_LENGTH),
+        "tool_name": one_line(step.tool_name, _KEY_LENGTH),
         "call_id": step.call_id.replace("\0", "�"),
     }
     changes: dict[str, Any] = {name: value for name, value in values.items() if value != getattr(step, name)}
@@ -356,7 +324,7 @@ def _fits(step: RecordedStep) -> bool:
         and joined_words.isprintable()
         and " " not in joined_words
         and bool(step.name)
-        and _line(step.name, _SHORT) == step.name
+        and one_line(step.name, _SHORT) == step.name
         and not step.links
         and "\0" not in step.error
         and "\0" not in step.call_id
@@ -375,8 +343,8 @@ def fit_judgements(judgements: Iterable[RecordedJudgement], step_keys: Iterable[
         result.append(
             replace(
                 judgement,
-                name=_line(judgement.name, _NAME_LENGTH) or "judgement",
-                by=_line(judgement.by, _NAME_LENGTH),
+                name=one_line(judgement.name, NAME_LENGTH) or "judgement",
+                by=one_line(judgement.by, NAME_LENGTH),
                 detail=as_object(storable(judgement.detail)),
                 step=None if is_missing else step,
                 kind=JudgementKind.NOTE if is_missing else judgement.kind,
@@ -395,15 +363,3 @@ def _short_key(key: str) -> str:
     """Shorten an identifier, keeping it unique."""
     plain = key.replace("\0", "�")
     return plain if len(plain) <= _KEY_LENGTH else f"{plain[:150]}…{digest_bytes(_canonical_bytes(plain))[:16]}"
-
-
-def _line(value: str, width: int) -> str:
-    line = " ".join(value[: width * 8].replace("\0", "�").split())
-    return line if len(line) <= width else line[: width - 1].rstrip() + "…"
-
-
-def _first_request(messages: Sequence[JSONValue]) -> str:
-    """Return the text of the first user message that has one."""
-    requests = (message_text(message) for message in messages if as_object(message).get("role") == "user")
-    request = next((request for request in requests if request.strip()), "")
-    return match[2] if (match := _TAGGED.search(request)) else request

@@ -13,7 +13,7 @@ from tests.support.redactions import redaction
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.run_builder import run_name
+from traces.importers.common.names import run_name
 from traces.importers.files.source import Source
 from traces.importers.formats.chats import chat
 from traces.ingest.prepare import prepare

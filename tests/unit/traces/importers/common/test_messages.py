@@ -19,7 +19,7 @@ from traces.importers.common.model_calls import (
     normalize_request,
     normalize_usage,
 )
-from traces.importers.common.model_names import find_model_name
+from traces.importers.common.names import find_model_name
 from traces.importers.files.errors import BadFile
 
 CONVERSATION = [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]

@@ -5,7 +5,8 @@ import pytest
 
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.run_builder import RunFacts, build_run, match_calls, run_name
+from traces.importers.common.names import run_name
+from traces.importers.common.run_builder import RunFacts, build_run, match_calls
 
 
 def tool_input(value: Any, arguments: Any, *, call_id: str = "c1") -> Any:
