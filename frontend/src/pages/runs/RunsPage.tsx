@@ -15,6 +15,7 @@ import { loadPart } from "@/api/connection/loadPart";
 import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
 import { useRunActions } from "@/features/retention/useRunActions";
 import { SelectionBar } from "./bulk/SelectionBar";
+import { pickedFiles } from "./import/chosenFiles";
 import { DropOverlay } from "./import/DropOverlay";
 import { runsOf } from "./families/listRows";
 import { useFamilies } from "./families/useFamilies";
@@ -109,7 +110,7 @@ export function RunsPage(): ReactElement {
           hidden
           aria-label="Trace files to import"
           onChange={(event) => {
-            imports.start([...(event.target.files ?? [])]);
+            imports.start(pickedFiles(event.target.files ?? []));
             event.target.value = "";
           }}
         />

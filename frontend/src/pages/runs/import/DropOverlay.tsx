@@ -1,9 +1,10 @@
 import { IconFileImport } from "@tabler/icons-react";
 import { useEffect, useEffectEvent, useState, type ReactElement } from "react";
+import { droppedFiles, type ChosenFile } from "./chosenFiles";
 import classes from "./Import.module.css";
 
-/** Accept files dropped anywhere on the page, and folders as far as the browser supports them. */
-export function DropOverlay({ onFiles }: { onFiles: (files: File[]) => void }): ReactElement | null {
+/** Accept files and folders dropped anywhere on the page. */
+export function DropOverlay({ onFiles }: { onFiles: (files: Promise<ChosenFile[]>) => void }): ReactElement | null {
   const [isDragging, setDragging] = useState(false);
   const onDrop = useEffectEvent(onFiles);
   useEffect(() => {
@@ -28,7 +29,7 @@ export function DropOverlay({ onFiles }: { onFiles: (files: File[]) => void }): 
       event.preventDefault();
       depth = 0;
       setDragging(false);
-      onDrop([...(event.dataTransfer?.files ?? [])]);
+      onDrop(droppedFiles(event.dataTransfer?.items ?? []));
     };
     const listeners = { dragenter: enter, dragleave: onLeave, dragover: allow, drop } as const;
     for (const [name, listener] of Object.entries(listeners)) window.addEventListener(name as "drop", listener);
@@ -43,7 +44,7 @@ export function DropOverlay({ onFiles }: { onFiles: (files: File[]) => void }): 
         <IconFileImport size={40} stroke={1.3} />
         <b>Drop to import</b>
         <span className="muted">
-          OpenTelemetry, Langfuse, LangSmith, chat transcripts, Kurral, Prela, Forkpoint bundles
+          Files and folders: OpenTelemetry, Langfuse, LangSmith, chat transcripts, Kurral, Prela, Forkpoint bundles
         </span>
       </div>
     </div>

@@ -3,11 +3,12 @@ import { useRef, useState } from "react";
 import { csrfHeaders, request } from "@/api/client";
 import { problemFrom } from "@/api/problem";
 import { sentence } from "@/ui/format/text";
+import type { ChosenFile } from "./chosenFiles";
 import { applyLine, cancelled, idle, lines, parseLine, type ImportState } from "./importStream";
 
 export interface Import {
   state: ImportState;
-  start: (files: File[]) => void;
+  start: (files: ChosenFile[] | Promise<ChosenFile[]>) => void;
   cancel: () => void;
   dismiss: () => void;
 }
@@ -18,10 +19,12 @@ export function useImport(): Import {
   const abort = useRef<AbortController>(null);
   const client = useQueryClient();
 
-  const run = async (files: File[]) => {
+  const run = async (chosenFiles: ChosenFile[] | Promise<ChosenFile[]>) => {
     abort.current = new AbortController();
-    setState({ ...idle, phase: "sending", files: files.length });
     try {
+      const files = await chosenFiles;
+      if (files.length === 0) return;
+      setState({ ...idle, phase: "sending", files: files.length });
       await send(files, abort.current.signal, (change) => setState(change));
       setState((current) => (current.phase === "sending" ? { ...current, phase: "done" } : current));
     } catch (error) {
@@ -34,7 +37,7 @@ export function useImport(): Import {
   return {
     state,
     start: (files) => {
-      if (files.length > 0 && state.phase !== "sending") void run(files);
+      if (state.phase !== "sending") void run(files);
     },
     cancel: () => abort.current?.abort(),
     dismiss: () => setState(idle),
@@ -42,12 +45,14 @@ export function useImport(): Import {
 }
 
 async function send(
-  files: File[],
+  files: readonly ChosenFile[],
   signal: AbortSignal,
   change: (apply: (current: ImportState) => ImportState) => void,
 ): Promise<void> {
   const body = new FormData();
-  for (const file of files) body.append("file", file, file.name);
+  // The name of a file in a form has no folders.
+  body.append("paths", JSON.stringify(files.map(({ path }) => path)));
+  for (const { file } of files) body.append("file", file, file.name);
   const headers = { ...csrfHeaders(), Accept: "application/x-ndjson", "Idempotency-Key": crypto.randomUUID() };
   const response = await request("/api/v1/runs/import", { method: "POST", body, headers, signal });
   if (!response.ok || !response.body) throw await problemFrom(response);
