@@ -19,6 +19,7 @@ from traces.core.json_access import (
     has_object,
     has_string,
     list_or_single,
+    omit,
 )
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.json_reader import parse_embedded, parse_shared
@@ -183,9 +184,8 @@ def is_conversation_item(value: JSONValue) -> bool:
 
 
 def unwrap_block(value: JSONValue) -> JSONValue:
-    """Return a call or result of Bedrock or Haystack, which name its type as a member, as a block with a type."""
-    block = as_object(value)
-    if len(block) != 1:
+    """Return a call, result or thought of Bedrock or Haystack, which name its type as a member, with a type."""
+    if len(block := as_object(value)) != 1:
         return value
     if call := as_object(first_member(block, "toolUse", "tool_call")):
         return {"type": "tool_use", **call, "id": first_member(call, "toolUseId", "id")}
@@ -196,6 +196,8 @@ def unwrap_block(value: JSONValue) -> JSONValue:
             "content": first_member(result, "content", "result"),
             "is_error": result.get("status") == "error" or result.get("error") is True,
         }
+    if thought := as_object(block.get("reasoning")):
+        return {"type": "thinking", "thinking": thought.get("reasoning_text"), **omit(thought, "reasoning_text")}
     return value
 
 
@@ -356,8 +358,7 @@ def _normalize_blocks(content: JSONValue) -> list[JSONValue]:
 
 
 def _normalize_block(value: JSONValue) -> JSONValue:
-    value = unwrap_block(value)
-    block = as_object(value)
+    block = as_object(value := unwrap_block(value))
     if isinstance(value, str):
         return {"type": "text", "text": value}
     if _type(block) in _TEXT_TYPES or _is_bare_text(block):

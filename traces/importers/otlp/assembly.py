@@ -25,6 +25,7 @@ from traces.importers.otlp.client_spans import join_client_spans
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
 from traces.importers.otlp.evaluations import read_evaluations
+from traces.importers.otlp.translations import haystack
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 from traces.payloads.messages import ModelAnswer
 
@@ -111,6 +112,7 @@ def _contents(span: WireSpan) -> JSONValue:
 def build_trace(trace: Trace) -> RecordedRun:
     """Build the run of a trace."""
     spans = [*trace.spans.values()]
+    spans += [tool_span for span in spans for tool_span in haystack.tool_spans(span)]
     spans += [_span_of_logs(trace, span_id) for span_id in trace.logs if span_id not in trace.spans]
     # In order of time, each request continues an earlier one, which then need not be read again.
     spans.sort(key=_start_order)

@@ -24,7 +24,7 @@ from traces.importers.otlp.dialects.message_events import (
 )
 from traces.importers.otlp.dialects.model_calls import read_model_call
 from traces.importers.otlp.dialects.tool_calls import tool_arguments, tool_result
-from traces.importers.otlp.translations import monocle, printed_items, promptflow
+from traces.importers.otlp.translations import haystack, monocle, printed_items, promptflow
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
 _KINDS: Final = {
@@ -169,6 +169,9 @@ def _unpack_events(wire: WireSpan, events: list[SpanEvent]) -> tuple[WireSpan, l
     for tracer in (promptflow, monocle, printed_items):
         if tracer.is_span(attributes):
             attributes, events = tracer.translate(attributes, events)
+    if haystack.is_span(attributes):
+        name, attributes = haystack.span_name(wire.name, attributes), haystack.translate(attributes)
+        wire = replace(wire, name=name)
     return (wire if attributes is wire.attributes else replace(wire, attributes=attributes)), events
 
 
@@ -331,7 +334,7 @@ def _complete_facts(
     ]
     facts.type = type
     facts.parent = wire.parent_id or None
-    facts.failed = wire.failed or level == "ERROR"
+    facts.failed = wire.failed or level == "ERROR" or attributes.look(haystack.FAILURE) is True
     facts.error = error or "error"
     facts.links = tuple(link for link in wire.links if link)
     facts.attributes = {
