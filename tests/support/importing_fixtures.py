@@ -83,6 +83,7 @@ FORMATS: Final = {
     "graded_answers.json": "graded-answers",
     "helicone_requests.json": "helicone",
     "helm_state.json": "helm",
+    "honeyhive.json": "honeyhive",
     "inspect_log.eval": "inspect",
     "inspect_log.json": "inspect",
     "inspect_sample.json": "inspect",

@@ -11,6 +11,7 @@ from traces.importers.formats.platforms import (
     datadog,
     galileo,
     helicone,
+    honeyhive,
     litellm,
     mastra,
     newrelic,
@@ -156,6 +157,13 @@ TRACING: Final = (
         sniff=detection.sniff_by_value(galileo.is_export),
         parse=galileo.parse,
         by_line=lines_are_runs,
+    ),
+    Importer(
+        name=honeyhive.FORMAT,
+        title="HoneyHive sessions",
+        sniff=detection.sniff_by_value(honeyhive.is_export),
+        parse_together=honeyhive.parse,
+        has_span_ids=True,
     ),
     Importer(
         name=newrelic.FORMAT,

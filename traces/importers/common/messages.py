@@ -63,14 +63,8 @@ _BARE_TEXT_FIELDS: Final = frozenset({"text", "thoughtSignature", "thought_signa
 _RESULT_KINDS: Final = frozenset({"text", "json", "error-text", "error-json", "content", "execution-denied"})
 
 # Where the schema of a tool's arguments is, in any API.
-SCHEMA_NAMES: Final = (
-    "parameters",
-    "input_schema",
-    "inputSchema",
-    "json_schema",
-    "parameters_json_schema",
-    "parametersJsonSchema",
-)
+_INPUT_SCHEMAS: Final = ("input_schema", "inputSchema", "parameters_json_schema", "parametersJsonSchema")
+SCHEMA_NAMES: Final = ("parameters", "json_schema", *_INPUT_SCHEMAS)
 _BARE_ITEMS: Final = _CALL_TYPES | _RESULT_TYPES
 _ENVELOPE: Final = frozenset({"role", "choices", "candidates", "generations", "parts", "tool_calls", "lc"})
 
@@ -185,7 +179,11 @@ def is_conversation_item(value: JSONValue) -> bool:
 
 def unwrap_block(value: JSONValue) -> JSONValue:
     """Return a call, result or thought of Bedrock or Haystack, which name its type as a member, with a type."""
-    if len(block := as_object(value)) != 1:
+    block = as_object(value)
+    if "toolUseId" in block:
+        # Strands for JavaScript has the type beside the other members.
+        block = {_type(block): omit(block, "type")}
+    if len(block) != 1:
         return value
     if call := as_object(first_member(block, "toolUse", "tool_call")):
         return {"type": "tool_use", **call, "id": first_member(call, "toolUseId", "id")}
