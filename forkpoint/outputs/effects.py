@@ -51,7 +51,7 @@ class ObjectState:
 
     def write(self, name: str, value: Any) -> None:
         """Change an entry in place where others may have it, too."""
-        earlier_value = self._entries().get(name)
+        earlier_value: Any = self._entries().get(name)
         if type(earlier_value) is list and type(value) is list:
             earlier_value[:] = value
         elif type(earlier_value) in {dict, set} and type(value) is type(earlier_value):

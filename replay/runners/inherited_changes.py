@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from replay.models import ReplaySession, Rerun
-from traces.core.json_access import as_object, as_objects, as_text
+from traces.core.json_access import as_integer, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 from traces.models import Run, Step
@@ -49,7 +49,8 @@ def _categories(entry: JSONObject, fork: Run) -> Iterator[str]:
 
 def _type(match: JSONObject, fork: Run) -> str:
     """Return the type of the steps that an entry is for; empty if it names none."""
-    if (no := match.get("step")) is None:
+    no = as_integer(match.get("step"))
+    if no is None or fork.source_run_id is None:
         return as_text(match.get("type"))
     types = Step.objects.filter(run_id=fork.source_run_id, sequence_no=no).values_list("type", flat=True)
     return types.first() or ""

@@ -127,12 +127,36 @@ agent = Agent("desk", instructions=lambda context, _: str(context.context.cities
 Runner.run_sync(agent, "Weather and time?", context=known)
 print(sorted(known.cities))
 """
+_STRANDS: Final = """
+from strands import Agent, ToolContext, tool
+from strands.models.openai import OpenAIModel
+@tool(context=True)
+def get_weather(city: str, tool_context: ToolContext) -> str:
+    "The weather."
+    print("runs\\n", end="", flush=True)
+    tool_context.agent.state.set("city", city)
+    return "sunny"
+@tool(context=True)
+def get_time(city: str, tool_context: ToolContext) -> str:
+    "The time."
+    answer = tool_context.interrupt("clock", reason=city)
+    print("runs\\n", end="", flush=True)
+    return "noon: " + answer
+agent = Agent(model=OpenAIModel(model_id="m1"), tools=[get_weather, get_time], callback_handler=None)
+result = agent("Weather and time?")
+while result.stop_reason == "interrupt":
+    [question] = result.interrupts
+    print(question.name, question.reason)
+    result = agent([{"interruptResponse": {"interruptId": question.id, "response": "yes"}}])
+print(agent.state.get())
+"""
 # The environment, the program, how often its tools run, and a part of what it prints.
 AGENTS: Final = {
     "pydantic-ai": ("pydantic-ai-2.68", _PYDANTIC, 4, "{'hours': [12.0]}"),
     "LangGraph": ("langchain-1.4", _LANGGRAPH, 3, "no clock: ('yes', 'yes')"),
     "OpenAI Agents SDK": ("agents-0.24", _AGENTS_SDK, 3, "['Lima', 'Zürich', 'noon']"),
     "Google ADK": ("adk-2.13", _ADK, 3, "{'cities': ['Zürich', 'Lima'], 'clock': {'hour': 12.0}}"),
+    "Strands Agents": ("strands-1.62", _STRANDS, 3, "{'city': 'Lima'}"),
     "Agno": ("agno-3.1.10", _AGNO, 3, "{'cities': ['Zürich', 'Lima'], 'clock': {'hour': 12.0}}"),
 }
 
