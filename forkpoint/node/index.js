@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { flush, report } from "./events.js";
+import { describeError, formOfError, restoreError } from "./errors.js";
 import { formOf, restore } from "./forms.js";
 import { declare } from "./declaration.js";
 import { ask, isReplay } from "./session.js";
@@ -22,7 +23,8 @@ export function tool(name, call, options = {}) {
       end({ result: result ?? null, status: "success", ...(form && { output_form: form }) });
       return result;
     } catch (error) {
-      end({ result: null, status: "error", error: describe(error) });
+      const form = formOfError(error);
+      end({ result: null, status: "error", error: describeError(error), ...(form && { output_form: form }) });
       throw error;
     }
   };
@@ -43,7 +45,11 @@ const drawNumber = tool("forkpoint.random", () => Math.random());
 const drawId = tool("forkpoint.uuid", () => randomUUID());
 
 async function outcome(answer, options) {
-  if (answer.error) throw recordedError(answer.error);
+  if (answer.error) {
+    const { error, isFaithful } = restoreError(answer.error, answer.output_form);
+    if (!isFaithful) await answer.reportStandIn();
+    throw error;
+  }
   if (answer.is_text) return options.returnsText ? answer.output : parse(answer.output);
   const { value, isFaithful } = restore(answer.output, answer.output_form);
   if (!isFaithful) await answer.reportStandIn();
@@ -56,18 +62,4 @@ function parse(text) {
   } catch {
     return text;
   }
-}
-
-function describe(error) {
-  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-}
-
-/** Return the error that was recorded as this text, of the language's own class if it has that name. */
-function recordedError(text) {
-  const [, name, message] = /^([A-Za-z_]\w*): (.*)$/s.exec(text) ?? [null, "Error", text];
-  const known = globalThis[name];
-  const isError = typeof known === "function" && known.prototype instanceof Error;
-  const error = new (isError ? known : Error)(message);
-  error.name = name;
-  return error;
 }
