@@ -36,6 +36,11 @@ class Answer:
         """Whether the outcome follows from what a client responded to an MCP server."""
         return any("response" in message for message in self.messages)
 
+    @property
+    def is_cancellation(self) -> bool:
+        """Whether the call never ended by itself: the agent cancelled it, such as after a time."""
+        return self.error.partition(":")[0] == "CancelledError" and not self.output
+
     def result(self, function: Callable[..., Any] | None = None) -> Any:
         """Return what the call returned, or raise what it raised. `function` says by its annotation if that is text."""
         if self.error:

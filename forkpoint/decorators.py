@@ -48,7 +48,10 @@ def decorate(function: Callable[P, R], make_scope: MakeScope) -> Callable[P, R]:
 
 
 async def answer_of(scope: CallScope) -> Answer | None:
-    """Return a scope's answer without blocking the event loop of asyncio."""
+    """Return a scope's answer without blocking the event loop of asyncio.
+
+    A call that the agent cancelled waits until the agent cancels it again.
+    """
     if not scope.is_replay:
         return None
     asyncio = importlib.import_module("asyncio")
@@ -58,6 +61,8 @@ async def answer_of(scope: CallScope) -> Answer | None:
         # The loop of another library.
         return scope.answer()
     answer: Answer | None = await loop.run_in_executor(None, scope.answer)
+    if answer is not None and answer.is_cancellation:
+        await loop.create_future()
     return answer
 
 

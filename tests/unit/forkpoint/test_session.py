@@ -214,6 +214,17 @@ def test_recorded_error_is_raised_again() -> None:
         recorder.tool()(never)()
 
 
+def test_cancelled_call_waits_until_it_is_cancelled_again() -> None:
+    recorder, _ = rerun(Answer(error="CancelledError"))
+
+    @recorder.tool()
+    async def slow() -> None:
+        never()
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(slow(), 0.05))
+
+
 def test_generator_yields_until_it_raises() -> None:
     recorder, _ = rerun(Answer(output=[1, 2], error="OutOfStock: chair"))
 
