@@ -29,16 +29,22 @@ class CompressedParts(Mapping[str, bytes]):
         self._block_number = -1
 
     def add(self, digest: str, data: bytes) -> None:
-        """Add a part that is not among these yet."""
+        """Add a part, unless it is among these already."""
+        numbers = self._numbers
+        if digest in numbers:
+            return
         if len(self._last) == _BLOCK:
             frame = zstandard.ZstdCompressor(level=_LEVEL).compress(_SEPARATOR.join(self._last))
             self._frames.append(_trim(frame))
             self._last = []
-        self._numbers[digest] = len(self._numbers)
+        numbers[digest] = len(numbers)
         self._last.append(_trim(data))
 
     def __getitem__(self, digest: str) -> bytes:
-        number, position = divmod(self._numbers[digest], _BLOCK)
+        place = self._numbers[digest]
+        if not self._frames:
+            return self._last[place]
+        number, position = divmod(place, _BLOCK)
         if number == len(self._frames):
             return self._last[position]
         if number != self._block_number:

@@ -266,8 +266,7 @@ class Splitter:
 
     def _add(self, data: bytes) -> str:
         name = digest_bytes(data)
-        if name not in self.parts:
-            self.parts.add(name, data)
+        self.parts.add(name, data)
         return name
 
 

@@ -156,7 +156,7 @@ def _place(
             index=index, run=run, provenance=provenance.get(index), placement=placement, is_new=open_run is None
         )
         draft = _complete(draft, states[index])
-        drafts.append(replace(draft, run=_keep_ids(draft.run, open_run)))
+        drafts.append(draft if open_run is None else replace(draft, run=_keep_ids(draft.run, open_run)))
     return drafts
 
 
@@ -183,10 +183,8 @@ def _lock_open_runs(run_ids: Iterable[UUID]) -> dict[UUID | None, Run]:
     return {run.id: run for run in runs.only("id", "app", "external_id", "revision", "supersedes")}
 
 
-def _keep_ids(run: PreparedRun, open_run: Run | None) -> PreparedRun:
+def _keep_ids(run: PreparedRun, open_run: Run) -> PreparedRun:
     """Give a state the ids of the run that it replaces, and of its steps, so that links to them stay valid."""
-    if open_run is None:
-        return run
     ids = dict(Step.objects.filter(run=open_run).values_list("external_id", "id"))
     rows = [replace(row, id=ids.get(row.external_id, row.id)) for row in run.rows]
     return replace(run, columns=run.columns | {"id": open_run.id}, rows=rows)

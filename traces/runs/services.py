@@ -346,13 +346,14 @@ def _add_judgements(runs: Iterable[PreparedRun], placements: Mapping[UUID, Place
 
 def _step_values(run: PreparedRun, provenance: PreparedProvenance | None) -> Iterator[tuple[object, ...]]:
     """Yield the columns of a run's steps, with the unexplained content of their inputs if it is known."""
+    run_id = run.run_id
     for row in run.rows:
         if provenance is None or provenance.is_pending:
-            yield (run.run_id, *ingest_rows.values_of(row))
+            yield (run_id, *ingest_rows.values_of(row))
         else:
             items = provenance.provenance.unexplained_inputs.get(row.sequence_no, ())
             content: list[JSONValue] = [item.as_json() for item in items]
-            yield (run.run_id, *ingest_rows.values_with_content(row, content))
+            yield (run_id, *ingest_rows.values_with_content(row, content))
 
 
 def _result(run: PreparedRun, placement: Placement) -> RecordResult:

@@ -26,7 +26,7 @@ MAX_WORDS: Final = 900_000
 _MAX_POSITIONS: Final = 8
 _WORD_COST: Final = 20
 # Runs of a batch, and their steps.
-_BATCH: Final = 100
+_BATCH: Final = 400
 _BATCH_STEPS: Final = 2_000
 # Bytes of long texts after which a batch takes no further run: their words are in memory until they are stored.
 _BATCH_TEXT: Final = 16 * 1024 * 1024

@@ -6,9 +6,10 @@ a number or a negation.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from functools import lru_cache
 from typing import Final
 
 from traces.core.canonical import digest, escape_pointer
@@ -18,6 +19,7 @@ _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,30})(\.\d{1,30})?")
 # The default precision of 28 digits would make two long ids equal.
 _EVERY_DIGIT: Final = Context(prec=64)
 _ASCII_IDENTIFIER: Final = re.compile("[0-9@/_]")
+_MOST_WORDS: Final = 4_096
 _WORD: Final = re.compile(r"\S+")
 # Of `monday's`, `twenty-one` or `now—not`.
 _LETTERS: Final = re.compile(r"[^\W\d_]+")
@@ -116,26 +118,22 @@ def _normalize(value: str) -> str:
     return " ".join(unicodedata.normalize("NFC", value).casefold().split())
 
 
-def fixed_tokens(text: str) -> Iterable[str]:
-    """Yield the tokens that similar texts must share: numbers, ids, addresses, paths, dates, quantities, negations.
+def fixed_tokens(text: str) -> list[str]:
+    """Return the tokens that similar texts must share: numbers, ids, addresses, paths, dates, quantities, negations.
 
     Their order counts: in a payment, the order of the accounts decides who pays whom.
     """
-    # Every call of a tool is indexed by them, and most texts are ASCII.
-    is_ascii = text.isascii()
-    is_identifier = _ASCII_IDENTIFIER.search if is_ascii else _is_identifier
-    for item in text.split():
-        token = item.strip(_TRIM)
-        if is_ascii and token.isalpha():
-            # Most words: they have no digit and no apostrophe.
-            if token in _FIXED_WORDS:
-                yield token
-            continue
-        word = token.replace("\u2019", "'")
-        if is_identifier(token) or word.endswith("n't"):
-            yield word
-        else:
-            yield from (part for part in dict.fromkeys((word, *_LETTERS.findall(word))) if part in _FIXED_WORDS)
+    return [token for word in text.split() for token in _fixed_parts(word)]
+
+
+# Every call of a tool is indexed by them, and most words repeat.
+@lru_cache(_MOST_WORDS)
+def _fixed_parts(word: str) -> Sequence[str]:
+    """Return a word without punctuation if it is such a token, else the parts of it that are."""
+    token = word.strip(_TRIM).replace("\u2019", "'")
+    if _is_identifier(token) or token.endswith("n't"):
+        return (token,)
+    return tuple(part for part in dict.fromkeys((token, *_LETTERS.findall(token))) if part in _FIXED_WORDS)
 
 
 def stated_facts(text: str) -> list[str]:

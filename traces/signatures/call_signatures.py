@@ -98,7 +98,7 @@ class ModelSigner:
 
 def _sign(head: JSONObject, request: str) -> str:
     call: JSONObject = {**head, "request": request}
-    data = plain_form(call, []) if all(type(value) is str for value in call.values()) else None
+    data = plain_form(call, []) if {*map(type, call.values())} == {str} else None
     return f"{VERSION}:{digest(call) if data is None else digest_bytes(data)}"
 
 

@@ -31,6 +31,7 @@ _ZSTD: Final = "zstd"
 # Compression must save at least a tenth.
 _MAX_COMPRESSION: Final = 0.9
 _SEPARATOR: Final = b"\n"
+_SEPARATOR_SIZE: Final = len(_SEPARATOR)
 # The name of a lock of PostgreSQL.
 _FILES_LOCK: Final = 0x666F726B
 # Half of PostgreSQL's default `deadlock_timeout`.
@@ -87,15 +88,18 @@ class RecentPacks:
             self._packs.popitem(last=False)
 
 
-def insert(members: Iterable[NewMember], owner: bytes | memoryview | None, media_type: str) -> Iterator[Member]:
-    """Store artifacts in packs, and yield where each is. Call it in the transaction that inserts their rows."""
+def insert(members: Iterable[NewMember], owner: bytes | memoryview | None, media_type: str) -> list[Member]:
+    """Store artifacts in packs; return where each is. Call it in the transaction that inserts their rows."""
+    places: list[Member] = []
     for group in _groups(members, media_type):
-        data = _SEPARATOR.join(data for _, data in group)
+        data = _SEPARATOR.join([data for _, data in group])
         pack_id = _insert_pack(group[0][0], data, owner, media_type)
         start = 0
         for sha256, part in group:
-            yield sha256, pack_id, start, len(part)
-            start += len(part) + len(_SEPARATOR)
+            size = len(part)
+            places.append((sha256, pack_id, start, size))
+            start += size + _SEPARATOR_SIZE
+    return places
 
 
 def read(ids: Iterable[int]) -> Iterator[StoredPack]:

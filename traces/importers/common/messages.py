@@ -65,6 +65,7 @@ _RESULT_KINDS: Final = frozenset({"text", "json", "error-text", "error-json", "c
 # Where the schema of a tool's arguments is, in any API.
 _INPUT_SCHEMAS: Final = ("input_schema", "inputSchema", "parameters_json_schema", "parametersJsonSchema")
 SCHEMA_NAMES: Final = ("parameters", "json_schema", *_INPUT_SCHEMAS)
+_TEXTS: Final = {str}
 _BARE_ITEMS: Final = _CALL_TYPES | _RESULT_TYPES
 _ENVELOPE: Final = frozenset({"role", "choices", "candidates", "generations", "parts", "tool_calls", "lc"})
 
@@ -235,7 +236,7 @@ def _is_normal(value: JSONObject) -> bool:
     is_result = value.get("role") == "tool" and bool(value.get("tool_call_id"))
     return (
         value.keys() == (_RESULT_FIELDS if is_result else _TEXT_FIELDS)
-        and all(isinstance(field, str) for field in value.values())
+        and {*map(type, value.values())} == _TEXTS
         and value["role"] in _NORMAL_ROLES
     )
 

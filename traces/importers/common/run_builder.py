@@ -167,7 +167,11 @@ def match_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
 def called_tool_names(outputs: Iterable[JSONValue]) -> frozenset[str]:
     """Return the names of all tools that these model outputs call."""
     return frozenset(
-        as_text(call.get("name")) for output in outputs for call in ModelAnswer(output).calls if call.get("id")
+        as_text(call.get("name"))
+        for output in outputs
+        if type(output) is dict and "message" in output
+        for call in ModelAnswer(output).calls
+        if call.get("id")
     )
 
 

@@ -233,12 +233,7 @@ def log(record: bytes, resource: JSONObject) -> WireLog:
 
 
 def attribute(data: bytes) -> tuple[str, JSONValue]:
-    """Decode an attribute: its name and value."""
-    return _text_attribute(data) or _any_attribute(data)
-
-
-def _text_attribute(data: bytes) -> tuple[str, str] | None:
-    """Decode an attribute that is a text, in half the time of parsing its messages; None only means to parse them.
+    """Decode an attribute: its name and value. A text takes half the time of parsing its messages.
 
     attribute  tag, length, name, tag, length, value
     value      tag, length, text
@@ -246,21 +241,21 @@ def _text_attribute(data: bytes) -> tuple[str, str] | None:
     try:
         name_end = _NAME_START + data[1]
         if data[0] != _TAG_1 or data[1] > _ONE_BYTE or data[name_end] != _TAG_2:
-            return None
+            return _any_attribute(data)
         # Both lengths have one byte or two; longer values are parsed.
         start, low, high = name_end + 2, data[name_end + 1], 0
         if low > _ONE_BYTE:
             start, low, high = start + 1, low - 128, data[start]
         if high > _ONE_BYTE or start + low + (high << 7) != len(data) or data[start] != _TAG_1:
-            return None
+            return _any_attribute(data)
         start, low, high = start + 2, data[start + 1], 0
         if low > _ONE_BYTE:
             start, low, high = start + 1, low - 128, data[start]
         if high > _ONE_BYTE or start + low + (high << 7) != len(data):
-            return None
+            return _any_attribute(data)
         return data[_NAME_START:name_end].decode(), data[start:].decode()
     except (IndexError, UnicodeDecodeError):
-        return None
+        return _any_attribute(data)
 
 
 def _any_attribute(data: bytes) -> tuple[str, JSONValue]:

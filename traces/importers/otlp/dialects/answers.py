@@ -70,13 +70,15 @@ def extract_answer(attributes: Attributes, events: MessageEvents) -> CallAnswer:
 
 
 def _sources(attributes: Attributes, events: MessageEvents) -> Iterator[Source]:
-    yield attribute(attributes, "langfuse.observation.output")
+    if attributes.has_prefix("langfuse."):
+        yield attribute(attributes, "langfuse.observation.output")
     body = json_attribute(attributes, "output.value")
     response = _single_response(body.value)
     is_envelope = _is_response(response) or not as_object(response).keys().isdisjoint(_ENVELOPE)
     if is_envelope:
         yield body
-    yield _indexed_messages(attributes, "llm.output_messages")
+    if attributes.has_prefix("llm.output_messages."):
+        yield _indexed_messages(attributes, "llm.output_messages")
     if not is_envelope:
         yield attribute(attributes, "output.value")
     if attributes.has_prefix("gen_ai."):
@@ -88,7 +90,8 @@ def _sources(attributes: Attributes, events: MessageEvents) -> Iterator[Source]:
         yield Source(value=_adk_response(attributes), use=lambda: attributes.take(_ADK_RESPONSE))
     if attributes.has_prefix("ai."):
         yield _vercel_answer(attributes)
-    yield attribute(attributes, "traceloop.entity.output")
+    if attributes.has_prefix("traceloop."):
+        yield attribute(attributes, "traceloop.entity.output")
 
 
 def _adk_response(attributes: Attributes) -> JSONValue:

@@ -25,21 +25,23 @@ class Attributes:
     """The attributes of a span. Attributes that no method marks as used are returned by `rest`."""
 
     def __init__(self, wire: WireSpan, reader: TraceReader) -> None:
-        self._values = wire.attributes
+        self._set_values(wire.attributes)
         # Encoded attributes `llm.input_messages.…`, until one of them is needed.
         self._copies = wire.message_copies
         self._reader = reader
-        # Each after a line break.
-        self._joined_names = ""
         self._used_names: set[str] = set()
         self._bodies: dict[str, RequestBody | None] = {}
 
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
+    def present(self, names: Iterable[str]) -> list[str]:
+        """Return those of some names that there are."""
+        return [] if self._lack(names) else [name for name in names if name in self._values]
+
     def look(self, *names: str) -> JSONValue:
         """Return the first of these that is neither null nor empty, without marking it as used."""
-        if self._values.keys().isdisjoint(names):
+        if self._lack(names):
             return None
         for name in names:
             if name in self._values and (value := self._values[name]) is not None and value != "":
@@ -48,7 +50,7 @@ class Attributes:
 
     def take(self, *names: str) -> JSONValue:
         """Return the first of these that is neither null nor empty; mark it as used, and those that are equal to it."""
-        if self._values.keys().isdisjoint(names):
+        if self._lack(names):
             return None
         first: JSONValue = None
         for name in names:
@@ -130,8 +132,7 @@ class Attributes:
             return
         copies = {name: value for name, value in self._values.items() if name.startswith(prefix)}
         if are_plain_copies(copies, [answer]):
-            self._values = {name: value for name, value in self._values.items() if name not in copies}
-            self._joined_names = ""
+            self._set_values({name: value for name, value in self._values.items() if name not in copies})
 
     def match_calls(self, messages: list[JSONObject]) -> Conversation:
         """Join parallel calls, and match results with them."""
@@ -145,7 +146,7 @@ class Attributes:
         """Take the named attributes under `prefix`, keyed without the prefix."""
         if not self.has_prefix(prefix):
             return {}
-        group = {name: self.take(prefix + name) for name in names}
+        group = {name: self.take(prefix + name) for name in names if prefix + name in self._values}
         return {name: value for name, value in group.items() if value is not None}
 
     def _decode_copies(self) -> None:
@@ -156,5 +157,11 @@ class Attributes:
     def _replace(self, additions: JSONObject) -> None:
         """Add attributes to a copy: the span stays as it is."""
         if additions:
-            self._values = {**self._values, **additions}
-            self._joined_names = ""
+            self._set_values({**self._values, **additions})
+
+    def _set_values(self, values: JSONObject) -> None:
+        self._values = values
+        # Whether none of some names is there.
+        self._lack = values.keys().isdisjoint
+        # Each after a line break.
+        self._joined_names = ""

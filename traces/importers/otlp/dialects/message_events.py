@@ -49,7 +49,9 @@ class MessageEvents:
                 return self._source(_choice(event.body), [event])
         return self._source(None, [])
 
-    def rest(self) -> list[SpanEvent]:
+    def rest(self) -> Sequence[SpanEvent]:
+        if not self._source_events:
+            return self._events
         return [event for event in self._events if not any(event is source for source in self._source_events)]
 
     def _source(self, value: JSONValue, events: Iterable[SpanEvent]) -> Source:

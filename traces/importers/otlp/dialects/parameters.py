@@ -46,13 +46,14 @@ def extract_settings(attributes: Attributes, body: JSONObject) -> Settings:
     """Return the settings in the attributes, without the fields that `body`, the request itself, states."""
     fields: JSONObject = {}
     for prefix, names in _GROUPS:
-        fields |= {name: value for name, value in attributes.take_group(prefix, names).items() if value != []}
+        if attributes.has_prefix(prefix):
+            fields |= {name: value for name, value in attributes.take_group(prefix, names).items() if value != []}
     # Beside messages that the tracer printed.
     if not body and (printed_request := as_object(attributes.look_json("input.value"))):
         fields |= {name: value for name in _PRINTED_SETTINGS if (value := printed_request.get(name)) is not None}
     if _COUNT in fields:
         fields["n"] = fields.pop(_COUNT)
-    for name in _OBJECTS:
+    for name in attributes.present(_OBJECTS):
         recorded_fields = as_object(attributes.look_json(name))
         if all(body.get(key, value) == value for key, value in recorded_fields.items()):
             attributes.take(name)

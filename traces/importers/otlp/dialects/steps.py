@@ -1,5 +1,6 @@
 """Steps of spans, in any tracer's dialect."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Final
@@ -206,7 +207,7 @@ def _readable_times(wire: WireSpan) -> Span:
 def _step_type(wire: WireSpan, attributes: Attributes, tool_names: frozenset[str]) -> StepType:
     if attributes.look("gen_ai.tool.name") == _MERGED_TOOLS:
         return StepType.AGENT
-    for name in _KIND_NAMES:
+    for name in attributes.present(_KIND_NAMES):
         if kind := _KINDS.get(as_text(attributes.look(name)).lower()):
             return kind
     operation = as_text(attributes.look("ai.operationId"))
@@ -327,10 +328,10 @@ def _complete_facts(
     """Add the facts common to all kinds of spans: parent, failure, links, unused attributes and events."""
     level = as_text(attributes.look("langfuse.observation.level"))
     error = wire.message or as_text(attributes.look("langfuse.observation.status_message"))
-    error = error or _exception_message(events.rest()) or as_text(attributes.look(*_ERRORS))
+    rest = events.rest()
+    error = error or _exception_message(rest) or as_text(attributes.look(*_ERRORS))
     event_list: list[JSONValue] = [
-        {"name": event.name, "time": _iso_time(event.time, wire.location), "attributes": event.body}
-        for event in events.rest()
+        {"name": event.name, "time": _iso_time(event.time, wire.location), "attributes": event.body} for event in rest
     ]
     facts.type = type
     facts.parent = wire.parent_id or None
@@ -345,7 +346,7 @@ def _complete_facts(
     return facts
 
 
-def _exception_message(events: list[SpanEvent]) -> str:
+def _exception_message(events: Sequence[SpanEvent]) -> str:
     messages = [as_text(event.body.get("exception.message")) for event in events if event.name == "exception"]
     return messages[0] if messages else ""
 
