@@ -115,7 +115,7 @@ def _claim() -> list[Job]:
         recordings, size = _first_batch(list(due.order_by("due_at")[:_BATCH]))
         lease = _LEASE + size / 1_000_000 * _LEASE_PER_MB
         ids = [recording.id for recording in recordings]
-        Recording.objects.filter(bulk.among("id", ids)).update(leased_until=now + lease)
+        Recording.objects.filter(bulk.id_condition("id", ids)).update(leased_until=now + lease)
     return [Job(recording=recording, time=now) for recording in recordings]
 
 
@@ -130,7 +130,7 @@ def _open_work() -> QuerySet[Recording]:
 def _first_batch(recordings: Sequence[Recording]) -> tuple[list[Recording], int]:
     """Return as many as fit into a batch, and the first in any case, with their bytes."""
     ids = [recording.id for recording in recordings]
-    sizes = Segment.objects.filter(bulk.among("recording", ids)).values("recording").annotate(size=Sum("size"))
+    sizes = Segment.objects.filter(bulk.id_condition("recording", ids)).values("recording").annotate(size=Sum("size"))
     size_of = dict(sizes.values_list("recording", "size"))
     batch: list[Recording] = []
     total = 0
@@ -257,7 +257,7 @@ def _finish(jobs: Sequence[Job]) -> None:
     """
     now = datetime.now(UTC)
     ids = [job.recording.id for job in jobs]
-    recordings = Recording.objects.select_for_update().filter(bulk.among("id", ids)).order_by("key")
+    recordings = Recording.objects.select_for_update().filter(bulk.id_condition("id", ids)).order_by("key")
     arrival_states = {id: columns for id, *columns in recordings.values_list(*_ARRIVAL_COLUMNS)}
     current: set[Job] = set()
     for job in jobs:
@@ -288,7 +288,7 @@ def _delete_denied_segments(jobs: Sequence[Job]) -> None:
     redactions = RedactionByApp()
     denied = [
         recordings[run_id]
-        for run_id, app in Run.objects.filter(bulk.among("id", recordings)).values_list("id", "app")
+        for run_id, app in Run.objects.filter(bulk.id_condition("id", recordings)).values_list("id", "app")
         if redactions[app].policy.denies_fields
     ]
     if denied:

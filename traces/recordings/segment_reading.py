@@ -89,7 +89,7 @@ def stand_in(job: Job, format: str) -> RecordedRun | None:
 def read_segments(recording_ids: Sequence[UUID]) -> dict[UUID, list[SegmentRow]]:
     """Return the compressed segments of recordings in the order of their arrival, read with one query."""
     segments: dict[UUID, list[SegmentRow]] = {}
-    rows = Segment.objects.filter(bulk.among("recording", recording_ids)).order_by("id")
+    rows = Segment.objects.filter(bulk.id_condition("recording", recording_ids)).order_by("id")
     for recording_id, *row in rows.values_list("recording", *SegmentRow._fields):
         segments.setdefault(recording_id, []).append(SegmentRow(*row))
     return segments

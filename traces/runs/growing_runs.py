@@ -108,7 +108,7 @@ def write(prepared_states: PreparedStates) -> list[WriteResult | ProblemError]:
 def seal(run_ids: Iterable[UUID]) -> None:
     """Seal runs whose complete state was written last; sealed ones stay as they are."""
     with transaction.atomic(savepoint=False):
-        open_runs = Run.objects.filter(bulk.among("id", run_ids), sealed_at__isnull=True)
+        open_runs = Run.objects.filter(bulk.id_condition("id", run_ids), sealed_at__isnull=True)
         ids = list(open_runs.values_list("id", flat=True))
         services.seal_recorded(ids)
         for run_id in ids:

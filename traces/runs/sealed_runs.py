@@ -22,7 +22,7 @@ def add(run_ids: Iterable[UUID]) -> None:
     They inherit the captions of these, and the comments on unchanged steps. Their outcomes are stored already.
     """
     ids = list(run_ids)
-    continuations = Run.objects.filter(bulk.among("id", ids), supersedes__isnull=False)
+    continuations = Run.objects.filter(bulk.id_condition("id", ids), supersedes__isnull=False)
     older_ids = set(_lock(continuations.values_list("supersedes", flat=True)))
     usage_totals.add(older_ids - _deleted_ids(older_ids), sign=-1)
     usage_totals.add(ids)
@@ -50,21 +50,21 @@ def show(run_ids: Iterable[UUID]) -> None:
 def _lock(run_ids: Iterable[UUID | None]) -> list[UUID]:
     """Lock sealed runs until the end of the transaction: a deletion and a new revision must not both subtract a run."""
     runs = Run.objects.select_for_update(of=("self",), no_key=True).filter(sealed_at__isnull=False).order_by("id")
-    return list(runs.filter(bulk.among("id", run_ids)).values_list("id", flat=True))
+    return list(runs.filter(bulk.id_condition("id", run_ids)).values_list("id", flat=True))
 
 
 def _listed_ids(run_ids: Sequence[UUID]) -> list[UUID]:
     """Return the runs that are not deleted and that no sealed revision continues."""
-    successors = Run.objects.filter(bulk.among("supersedes", run_ids), sealed_at__isnull=False)
+    successors = Run.objects.filter(bulk.id_condition("supersedes", run_ids), sealed_at__isnull=False)
     other_ids = {*successors.values_list("supersedes", flat=True), *_deleted_ids(run_ids)}
     return [id for id in run_ids if id not in other_ids]
 
 
 def _deleted_ids(run_ids: Iterable[UUID]) -> set[UUID]:
-    return set(Deletion.objects.filter(bulk.among("run", run_ids)).values_list("run_id", flat=True))
+    return set(Deletion.objects.filter(bulk.id_condition("run", run_ids)).values_list("run_id", flat=True))
 
 
 def _searchable(run_ids: Iterable[UUID]) -> list[UUID]:
     """Return the runs without probes, which lists leave out."""
-    runs = Run.objects.filter(bulk.among("id", run_ids)).exclude(source=RunSource.PROBE)
+    runs = Run.objects.filter(bulk.id_condition("id", run_ids)).exclude(source=RunSource.PROBE)
     return list(runs.values_list("id", flat=True))

@@ -277,7 +277,9 @@ def _insert_new_runs(
         return []
     with transaction.atomic():
         _insert_runs(runs, placements)
-        ids = set(Run.objects.filter(bulk.among("id", [run.run_id for run in runs])).values_list("id", flat=True))
+        ids = set(
+            Run.objects.filter(bulk.id_condition("id", [run.run_id for run in runs])).values_list("id", flat=True)
+        )
         own_runs = [run for run in runs if run.run_id in ids]
         insert_contents(own_runs, provenance)
         services.insert_judgements([run_judgements(run) for run in own_runs])
@@ -316,7 +318,7 @@ def insert_contents(runs: Sequence[PreparedRun], provenance: Mapping[UUID, Prepa
 def seal_recorded(run_ids: Iterable[UUID]) -> None:
     """Seal complete runs whose judgements are stored."""
     ids = list(run_ids)
-    Run.objects.filter(bulk.among("id", ids)).update(sealed_at=datetime.now(UTC))
+    Run.objects.filter(bulk.id_condition("id", ids)).update(sealed_at=datetime.now(UTC))
     sealed_runs.add(ids)
     notify.touch("runs")
 

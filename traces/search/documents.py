@@ -84,8 +84,8 @@ def _with_own_words(text: str, words: AbstractSet[str]) -> dict[str, str]:
     positions: dict[str, str] = {}
     for entry in text.split():
         word, _, places = entry.rpartition(":")
-        first, _, others = places.partition(",")
-        if step_places := others if first == str(RUN_POSITION) else places:
+        first, _, later_places = places.partition(",")
+        if step_places := later_places if first == str(RUN_POSITION) else places:
             positions[word] = step_places
     for word in words:
         if len(word) <= MAX_LENGTH:

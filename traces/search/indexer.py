@@ -41,12 +41,12 @@ def work() -> bool:
     contents = _documents(run_ids)
     with transaction.atomic():
         # A run may have been deleted meanwhile. Its row is locked until its documents are written.
-        rows = UnindexedRun.objects.select_for_update().filter(bulk.among("run", contents)).order_by("run_id")
+        rows = UnindexedRun.objects.select_for_update().filter(bulk.id_condition("run", contents)).order_by("run_id")
         ids = list(rows.values_list("run_id", flat=True))
         documents.insert(document for run_id in ids for document in contents[run_id])
         # Read under the lock: a caption that changes later waits for this transaction, and then updates the document.
-        update_own_words(RunCaption.objects.filter(bulk.among("run", ids)).values_list("run_id", flat=True))
-        UnindexedRun.objects.filter(bulk.among("run", ids)).delete()
+        update_own_words(RunCaption.objects.filter(bulk.id_condition("run", ids)).values_list("run_id", flat=True))
+        UnindexedRun.objects.filter(bulk.id_condition("run", ids)).delete()
     if later_ids := set(run_ids) - contents.keys():
         UnindexedRun.objects.filter(run_id__in=later_ids).update(leased_until=None)
     return True
@@ -122,14 +122,14 @@ def _claim() -> list[UUID]:
         counts = rows.values_list("run_id", "run__step_count")[:_BATCH]
         totals = accumulate(count for _, count in counts)
         ids = [id for (id, count), total in zip(counts, totals, strict=True) if total <= max(_BATCH_STEPS, count)]
-        UnindexedRun.objects.filter(bulk.among("run", ids)).update(leased_until=now + _LEASE)
+        UnindexedRun.objects.filter(bulk.id_condition("run", ids)).update(leased_until=now + _LEASE)
     return ids
 
 
 @without_pauses()
 def _documents(run_ids: Sequence[UUID]) -> dict[UUID, list[NewDocument]]:
     """Return the documents of each run, one per section; those of the first runs only if they have long texts."""
-    rows = list(Run.objects.filter(bulk.among("id", run_ids)).values_list("id", "search", "source_run"))
+    rows = list(Run.objects.filter(bulk.id_condition("id", run_ids)).values_list("id", "search", "source_run"))
     if any(source_run for _, _, source_run in rows):
         # A fork refers to artifacts of its source after these were deleted, and the cache may still have their words.
         forget_parts()

@@ -100,7 +100,7 @@ def forget_parts() -> None:
 def step_words(run_ids: Sequence[UUID]) -> Iterator[StepWords]:
     """Yield the new words of the steps of these runs, in order."""
     readings, recent_packs = {run_id: _Reading() for run_id in run_ids}, RecentPacks()
-    steps = Step.objects.filter(bulk.among("run", run_ids)).order_by("run_id", "sequence_no")
+    steps = Step.objects.filter(bulk.id_condition("run", run_ids)).order_by("run_id", "sequence_no")
     rows = steps.values_list(*_COLUMNS).iterator(chunk_size=_STEPS)
     while chunk := list(islice(rows, _STEPS)):
         rows_by_run = [(readings[run_id], list(run_rows)) for run_id, run_rows in groupby(chunk, itemgetter(0))]

@@ -81,7 +81,7 @@ def json_of(value: str | None) -> Any:
     return None if value is None else orjson.loads(value)
 
 
-class _Among(models.Func):
+class _IdCondition(models.Func):
     output_field = models.BooleanField()  # type: ignore[assignment]  # a property in the stubs
 
     def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any) -> Any:
@@ -96,15 +96,15 @@ class _Among(models.Func):
         return self.as_sql(compiler, connection, template="%(expressions)s AS uuid[]))", arg_joiner=" = ANY(CAST(")
 
 
-def among(column: str, ids: Iterable[UUID | None]) -> models.Func:
+def id_condition(column: str, ids: Iterable[UUID | None]) -> models.Func:
     """Return the condition that a column has one of these ids, of which there may be many.
 
     The driver gets them as one value: Django takes dozens of calls to prepare each id of an `__in`.
     """
     texts = orjson.dumps([*ids]).decode()
     if connection.vendor == "sqlite":
-        return _Among(models.F(column), models.Value(texts.replace("-", "")))
-    return _Among(models.F(column), models.Value("{" + texts[1:-1] + "}"))
+        return _IdCondition(models.F(column), models.Value(texts.replace("-", "")))
+    return _IdCondition(models.F(column), models.Value("{" + texts[1:-1] + "}"))
 
 
 def insert(
