@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 from math import isfinite
+from operator import attrgetter
 from typing import Final
 
 from traces.core.canonical import NotCanonical, escape_pointer
@@ -19,6 +20,7 @@ _STEP_LENGTHS: Final = {"key": 200, "provider": 80, "model": 120, "tool_name": 2
 # Fits into every column.
 _SHORT: Final = min(_STEP_LENGTHS.values())
 _COUNTS: Final = ("tokens_in", "tokens_out", "tokens_cached", "retries")
+_counts_of: Final = attrgetter(*_COUNTS)
 MAX_COST: Final = 1_000_000
 
 
@@ -108,8 +110,7 @@ def _check_judgement(judgement: RecordedJudgement, indices: dict[str, int], poin
 
 
 def _check_numbers(step: RecordedStep, title: str, pointer: str) -> None:
-    for field in _COUNTS:
-        value = getattr(step, field)
+    for field, value in zip(_COUNTS, _counts_of(step), strict=True):
         if value is not None and not 0 <= value <= (MAX_RETRIES if field == "retries" else MAX_COUNT):
             raise InvalidRecording(f"{title}: {field} is out of range: {value}", where=f"{pointer}/{field}")
     cost = step.cost_usd

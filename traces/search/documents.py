@@ -25,6 +25,7 @@ from traces.storage.compression import compress, decompress
 RUN_POSITION: Final = 1
 _TABLE: Final = "traces_searchdocument"
 _INDEX: Final = "traces_search_words"
+_FTS_INSERTION: Final = f"INSERT INTO {_INDEX} (rowid, words) VALUES (%s, %s)"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,13 +53,12 @@ class Match(NamedTuple):
 
 def insert(documents: Iterable[NewDocument]) -> None:
     """Add documents; call it inside a transaction."""
+    insertion = f"INSERT INTO {_TABLE} (run_id, first_step, words) VALUES (%s, %s, %s)"
     with connection.cursor() as cursor:
-        for document in documents:
-            if connection.vendor == "sqlite":
-                _insert_fts(cursor, document)
-            else:
-                values = (document.run_id, document.first_step, document.text)
-                cursor.execute(f"INSERT INTO {_TABLE} (run_id, first_step, words) VALUES (%s, %s, %s)", values)
+        if connection.vendor == "sqlite":
+            _insert_fts(cursor, insertion, list(documents))
+        else:
+            cursor.executemany(insertion, [(item.run_id, item.first_step, item.text) for item in documents])
 
 
 def set_own_words(words: Mapping[UUID, AbstractSet[str]]) -> None:
@@ -89,8 +89,8 @@ def _with_own_words(text: str, words: AbstractSet[str]) -> dict[str, str]:
             positions[word] = step_places
     for word in words:
         if len(word) <= MAX_LENGTH:
-            places = positions.get(word)
-            positions[word] = f"{RUN_POSITION},{places}" if places else str(RUN_POSITION)
+            step_places = positions.get(word, "")
+            positions[word] = f"{RUN_POSITION},{step_places}".removesuffix(",")
     return positions
 
 
@@ -152,14 +152,17 @@ def _texts(ids: Collection[int]) -> Iterator[tuple[int, UUID, int, str]]:
             yield id, UUID(str(run_id)), first_step, f" {text} "
 
 
-def _insert_fts(cursor: CursorWrapper, document: NewDocument) -> None:
-    insertion = f"INSERT INTO {_TABLE} (run_id, first_step, words) VALUES (%s, %s, %s)"
-    cursor.execute(insertion, [document.run_id.hex, document.first_step, _encode(document)])
-    _index_fts(cursor, cursor.lastrowid, document)
+def _insert_fts(cursor: CursorWrapper, insertion: str, documents: Sequence[NewDocument]) -> None:
+    cursor.executemany(insertion, [(item.run_id.hex, item.first_step, _encode(item)) for item in documents])
+    # No other writer can take an id between them.
+    cursor.execute(f"SELECT max(id) FROM {_TABLE}")
+    last_id = cursor.fetchone()[0] or 0
+    ids = range(last_id - len(documents) + 1, last_id + 1)
+    cursor.executemany(_FTS_INSERTION, [(id, item.words) for id, item in zip(ids, documents, strict=True)])
 
 
 def _index_fts(cursor: CursorWrapper, id: int, document: NewDocument) -> None:
-    cursor.execute(f"INSERT INTO {_INDEX} (rowid, words) VALUES (%s, %s)", [id, document.words])
+    cursor.execute(_FTS_INSERTION, [id, document.words])
 
 
 def _forget_fts(cursor: CursorWrapper, id: int, text: str) -> None:

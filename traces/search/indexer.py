@@ -1,7 +1,6 @@
 """Index the words of sealed runs in the background, oldest first. A crash loses nothing: runs wait in a table."""
 
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Final
@@ -155,7 +154,7 @@ class _RunIndex:
         self._section = _Section(first_step=1)
         self._section.add(words_of_text(search), RUN_POSITION)
 
-    def add(self, words: AbstractSet[str], number: int) -> None:
+    def add(self, words: set[str], number: int) -> None:
         if number >= self._section.first_step + SECTION or self._section.is_full:
             self._documents.append(self._section.document(self._run_id))
             self._section = _Section(first_step=number)
@@ -174,7 +173,7 @@ class _Section:
         # Words that have enough positions.
         self._complete_words: set[str] = set()
         # A long step adds its words in pieces.
-        self._latest_words: AbstractSet[str] = set()
+        self._latest_words: set[str] = set()
         self._latest_position = 0
         self._size = 0
 
@@ -182,7 +181,7 @@ class _Section:
     def is_full(self) -> bool:
         return self._size > MAX_WORDS
 
-    def add(self, words: AbstractSet[str], position: int) -> None:
+    def add(self, words: set[str], position: int) -> None:
         positions = self._positions
         if position == self._latest_position:
             words = words - self._latest_words

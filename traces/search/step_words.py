@@ -5,7 +5,6 @@ A text is found where it first occurs, and a copied step in its source.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, groupby, islice
@@ -40,7 +39,7 @@ _COLUMNS: Final = (
 
 
 # Words and their bytes.
-_Piece = tuple[AbstractSet[str], int]
+_Piece = tuple[set[str], int]
 # Names of steps, tools and models repeat in all runs of a program.
 _name_words: Final = lru_cache(_CACHE)(words_of_text)
 
@@ -50,7 +49,7 @@ class StepWords(NamedTuple):
 
     run_id: UUID
     number: int
-    words: AbstractSet[str]
+    words: set[str]
     extra: int
 
 
@@ -63,10 +62,10 @@ class _Part:
     refers_to: Sequence[str]
     size: int
     uses: int = 0
-    _words: AbstractSet[str] | None = None
+    _words: set[str] | None = None
 
     @property
-    def words(self) -> AbstractSet[str]:
+    def words(self) -> set[str]:
         """The words of the first piece. They stay, because other runs have this part, too."""
         if self._words is None:
             self._words = words_of_json(self.data)
@@ -101,16 +100,16 @@ def step_words(run_ids: Sequence[UUID]) -> Iterator[StepWords]:
     """Yield the new words of the steps of these runs, in order."""
     readings, recent_packs = {run_id: _Reading() for run_id in run_ids}, RecentPacks()
     steps = Step.objects.filter(bulk.id_condition("run", run_ids)).order_by("run_id", "sequence_no")
-    rows = steps.values_list(*_COLUMNS).iterator(chunk_size=_STEPS)
-    while chunk := list(islice(rows, _STEPS)):
-        rows_by_run = [(readings[run_id], list(run_rows)) for run_id, run_rows in groupby(chunk, itemgetter(0))]
+    for chunk in bulk.batches_of(steps.values_list(*_COLUMNS), _STEPS):
+        rows_by_run = [(bulk.uuid_of(run_id), list(rows)) for run_id, rows in groupby(chunk, itemgetter(0))]
         notes = _notes({row[7] for row in chunk if row[3] == StepType.AGENT and row[4] is None}, recent_packs)
-        refs = {ref for reading, run_rows in rows_by_run for row in run_rows for ref in row[5:7]}
+        refs = {ref for row in chunk for ref in row[5:7]}
         # The payloads of a long run refer to those of its earlier steps, over and over.
-        visits = rows_by_run[0][0].visits if len(rows_by_run) == 1 else set()
+        visits = readings[rows_by_run[0][0]].visits if len(rows_by_run) == 1 else set()
         parts = _load((refs | notes) - visits - {""}, visits, recent_packs)
-        for reading, run_rows in rows_by_run:
-            for run_id, number, label, _, _, *refs_and_texts in run_rows:
+        for run_id, rows in rows_by_run:
+            reading = readings[run_id]
+            for _, number, label, _, _, *refs_and_texts in rows:
                 new_parts = _new_parts(refs_and_texts[:3], parts, reading.visits)
                 # A copied step is to be found in its source, but no text of later steps.
                 if label != Label.EXACT:
@@ -133,7 +132,7 @@ def _pieces_of_step(texts: Sequence[str], parts: Sequence[_Part], reading: _Read
     if len(error) + sum([part.size for part in parts]) >= PIECE:
         pieces = chain(_text_pieces(" ".join(texts)), *(part.pieces() for part in parts))
         return _allowed_pieces(pieces, reading)
-    shared_words: list[AbstractSet[str]] = [_name_words(" ".join(names)), words_of_text(error)]
+    shared_words: list[set[str]] = [_name_words(" ".join(names)), words_of_text(error)]
     # Most parts are of this run alone: their words are looked up together, and none is cached.
     own_data: list[bytes] = []
     for part in parts:

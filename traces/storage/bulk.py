@@ -65,6 +65,15 @@ def rows_of(columns: models.QuerySet[Any, Any]) -> list[Row]:
     return rows
 
 
+def batches_of(columns: models.QuerySet[Any, Any], size: int) -> Iterator[list[Row]]:
+    """Yield the rows of a `values_list` in batches, as the driver reads them."""
+    statement, values = columns.query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values)
+        while rows := cursor.fetchmany(size):
+            yield rows
+
+
 def uuid_of(value: UUID | str) -> UUID:
     """Return an id as the driver reads it: SQLite stores text."""
     # Half the time of `UUID(value)`, which also reads other notations.
@@ -82,7 +91,7 @@ def json_of(value: str | None) -> Any:
 
 
 class _IdCondition(models.Func):
-    output_field = models.BooleanField()  # type: ignore[assignment]  # a property in the stubs
+    output_field = models.BooleanField()
 
     def as_sqlite(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **_: Any) -> Any:
         return self.as_sql(

@@ -25,6 +25,8 @@ class Attributes:
     """The attributes of a span. Attributes that no method marks as used are returned by `rest`."""
 
     def __init__(self, wire: WireSpan, reader: TraceReader) -> None:
+        # Each after a line break.
+        self._joined_names = ""
         self._set_values(wire.attributes)
         # Encoded attributes `llm.input_messages.…`, until one of them is needed.
         self._copies = wire.message_copies
@@ -163,5 +165,4 @@ class Attributes:
         self._values = values
         # Whether none of some names is there.
         self._lack = values.keys().isdisjoint
-        # Each after a line break.
         self._joined_names = ""
