@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
+
+import orjson
 
 from traces.core.json_access import as_list, member
 from traces.core.json_types import JSONValue
@@ -167,7 +169,18 @@ def _parts_of(output: JSONValue) -> Iterator[tuple[str, JSONValue]]:
 
 
 def _distinctive_texts(value: JSONValue) -> Iterator[tuple[str, str]]:
-    """Yield the distinctive texts and numbers in `value` with their paths."""
+    """Yield the distinctive texts and numbers in `value` with their paths, also those of JSON in a text."""
     for place, leaf in scalars(value):
-        if not isinstance(leaf, bool | None) and is_distinctive(text := str(leaf)):
-            yield place, text
+        if isinstance(leaf, bool | None) or not is_distinctive(text := str(leaf)):
+            continue
+        yield place, text
+        # Recorders write results of tools as text.
+        if isinstance(leaf, str) and leaf.startswith(("{", "[")):
+            yield from ((f"{place}#{inner}", inner_text) for inner, inner_text in _distinctive_texts(_parsed(leaf)))
+
+
+def _parsed(text: str) -> JSONValue:
+    try:
+        return cast(JSONValue, orjson.loads(text))
+    except orjson.JSONDecodeError:
+        return None

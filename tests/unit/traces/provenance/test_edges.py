@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -231,6 +232,19 @@ def test_lookup_result_in_text_is_traced() -> None:
     lookup = StepFacts(no=1, type=StepType.TOOL, input={"product": "lamp"}, output=price)
     edges = _edges(lookup, _model(2, messages, assistant("Get the lamp.")))
     assert _ends(edges) == {(1, 2, "text", "/messages/0/content", "")}
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_field_of_a_result_is_traced_as_json_or_as_text(as_text: bool) -> None:
+    """An earlier input contained the id, too, but the later one has it from the result."""
+    result: JSONObject = {"id": "B-77", "state": "lost"}
+    output: JSONValue = orjson.dumps(result).decode() if as_text else result
+    (edge,) = _edges(
+        StepFacts(no=1, type=StepType.TOOL, input={"order": "B-77"}, output="It exists."),
+        StepFacts(no=2, type=StepType.TOOL, input={"day": "2026-03-14"}, output=output),
+        StepFacts(no=3, type=StepType.TOOL, input={"order": "B-77"}, output="It is sold."),
+    )
+    assert _ends([edge]) == {(2, 3, "text", "/order", "#/id" if as_text else "/id")}
 
 
 def test_repeated_text_has_several_producers() -> None:
