@@ -25,7 +25,10 @@ def main() -> int:
     for mode in MODES:
         exact, equal = results.exact[mode], results.equal[mode]
         console.print(f"{mode}: {exact} of {equal} equal steps are exact ({exact / max(equal, 1):.1%})")
-    console.print(f"{results.programs} programs, {time.process_time() - start:.1f} s of processor time")
+    console.print(
+        f"{results.programs} programs, {results.refused} of them refused, "
+        f"{time.process_time() - start:.1f} s of processor time"
+    )
     return 0 if results.is_right else 1
 
 

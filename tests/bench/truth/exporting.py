@@ -26,20 +26,15 @@ _KINDS: Final[Mapping[StepType, str]] = {
 }
 
 
-def imported(run: RecordedRun) -> RecordedRun:
-    """Export a run as spans and import them; steps have the same order."""
+def through_spans(run: RecordedRun) -> tuple[RecordedRun, dict[str, int]]:
+    """Export a run as spans and import them; returns it with the numbers of the steps by their keys."""
     ids = {step.key: f"{number:016x}" for number, step in enumerate(run.steps, 1)}
     spans = [_span(step, ids) for step in run.steps]
     document = {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
     source = Source(name="spans.json", data=json.dumps(document).encode())
     (result,) = registry.get_importer("otlp").runs([source])
-    return result
-
-
-def imported_numbers(run: RecordedRun, result: RecordedRun) -> dict[str, int]:
-    """Numbers of the imported steps, by the keys of the exported ones."""
-    keys = {f"{number:016x}": step.key for number, step in enumerate(run.steps, 1)}
-    return {keys[step.key]: number for number, step in enumerate(result.steps, 1) if step.key in keys}
+    keys = {id: key for key, id in ids.items()}
+    return result, {keys[step.key]: number for number, step in enumerate(result.steps, 1) if step.key in keys}
 
 
 def _span(step: RecordedStep, ids: Mapping[str, str]) -> JSONObject:

@@ -1,15 +1,17 @@
 """Forks of a program's recording: previews and executions, and the labels of their steps."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from replay.core.calls import LIVE_REASONS, NO_REVIEW, Answer, Call, ToolReview
-from replay.core.events import Event, StepResolved
+from replay.core.events import Event, StepResolved, StepsReused
 from replay.core.graph import Graph, Witness
 from replay.engine.replayer import Replayer
 from replay.inputs.witnesses import WitnessStep, places, witness
 from replay.overrides.policy import Policy
 from tests.bench.truth import brain
+from tests.bench.truth.damage import NO_LOSSES, Losses, lose
 from tests.bench.truth.runtime import NOTE_TOOLS, Changes, Runtime
 from tests.support.memory_replays import MemoryEnvironment, Replay, labels, planned_labels
 from tests.support.replay_runs import graph_of
@@ -17,6 +19,7 @@ from traces.core.json_access import as_object
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import Label, Reason
+from traces.payloads.parts import MissingPart
 
 
 @dataclass
@@ -50,6 +53,15 @@ class ForkLabels:
     followed: Mapping[int, str]
     # Requests that were answered live, with the source steps in whose places or after which they were made.
     live_requests: Sequence[tuple[int, JSONValue]]
+    # Steps whose recordings are unreadable.
+    lost: Collection[int] = ()
+
+
+_REUSED: Final = ("exact source_output_reused", "simulated assumed_unaffected")
+
+
+class Refused(Exception):
+    """The fork needs a recording that is lost, or changes what the format of the recording has as another step."""
 
 
 def fork_labels(
@@ -59,8 +71,9 @@ def fork_labels(
     *,
     tools: bool,
     others: Sequence[RecordedRun] = (),
+    losses: Losses = NO_LOSSES,
 ) -> ForkLabels:
-    """Fork at the first change, and label its steps; `others` are recordings of the same app."""
+    """Fork at the first change, and label its steps; `others` are recordings of the same app. Raises `Refused`."""
     entries: list[JSONValue] = [{"match": {"step": numbers[key]}, **change} for key, change in changes.items()]
     fork = Replay(run=run, fork=min(numbers[key] for key in changes), entries=entries, policy=Policy())
     live = Replay(
@@ -68,13 +81,34 @@ def fork_labels(
     )
     for replay in (fork, live):
         _add_witnesses(replay, others)
-    followed = list(Replayer(live.context(LiveEnvironment(payloads=live.payloads))).run())
+        lose(replay, losses)
+    plan = fork.plan()
+    if plan.refusals:
+        raise Refused
+    try:
+        followed = list(Replayer(live.context(LiveEnvironment(payloads=live.payloads))).run())
+    except MissingPart as error:
+        # A live answer reached a step whose input is lost, which no plan can foresee.
+        raise Refused from error
     return ForkLabels(
-        previewed=planned_labels(fork.plan()),
-        replayed=labels(fork.execute()),
-        followed=labels(followed),
+        previewed=planned_labels(plan),
+        replayed=_labels(fork.execute(), fork.graph),
+        followed=_labels(followed, live.graph),
         live_requests=list(_live_requests(followed)),
+        lost=[node.no for node in fork.graph.nodes if node.losses],
     )
+
+
+def _labels(events: list[Event], graph: Graph) -> dict[int, str]:
+    """Labels of the derived run, in which reused steps with an unreadable recording are simulated."""
+    labels_by_step = labels(events)
+    for event in events:
+        if isinstance(event, StepsReused):
+            for no in range(event.first, event.last + 1):
+                # A container may have got another label at its end.
+                if graph.by_no[no].losses and labels_by_step[no] in _REUSED:
+                    labels_by_step[no] = "simulated simulation_policy_fallback"
+    return labels_by_step
 
 
 def _add_witnesses(fork: Replay, others: Sequence[RecordedRun]) -> None:

@@ -6,14 +6,18 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from tests.bench.truth.exporting import imported, imported_numbers
-from tests.bench.truth.forks import fork_labels
+from tests.bench.truth.damage import NO_LOSSES, Losses, hide_contents, random_losses
+from tests.bench.truth.exporting import through_spans
+from tests.bench.truth.forks import ForkLabels, Refused, fork_labels
 from tests.bench.truth.judging import Truth, first_wrong
+from tests.bench.truth.platforms import through_langfuse, through_langsmith
 from tests.bench.truth.programs import other_programs, random_changes, random_program, recording
+from tests.bench.truth.runtime import Changes
 from traces.core.recorded_run import RecordedRun
 
-_SHARE_OF_IMPORTS: Final = 0.3
+_SHARE_OF_IMPORTS: Final = 0.4
 _SHARE_WITH_WITNESSES: Final = 0.3
+_SHARE_OF_DAMAGE: Final = 0.1
 MODES: Final = ("previewed", "replayed", "followed")
 
 
@@ -22,6 +26,8 @@ class Results:
     """Counts of a measurement."""
 
     programs: int = 0
+    # Of these, forks whose plans refuse them.
+    refused: int = 0
     # Findings by mode, kind and whether the documentation names it; with seeds as examples.
     findings: dict[tuple[str, str, bool], list[str]] = field(default_factory=dict)
     equal: Counter[str] = field(default_factory=Counter)
@@ -45,19 +51,35 @@ def measure(programs: int, seed: int) -> Results:
 def _measure(results: Results, seed: str) -> None:
     program, random = random_program(seed), Random(f"{seed}/changes")
     recorded = program.run({})
-    run = recording(recorded, seed)
-    numbers = {step.key: number for number, step in enumerate(run.steps, 1)}
     if not (changes := random_changes(random, recorded.steps)):
         return
     results.programs += 1
     truth = Truth.of(recorded, program.run(changes))
-    if random.random() < _SHARE_OF_IMPORTS:
-        exported, run = run, imported(run)
-        numbers = imported_numbers(exported, run)
     others: list[RecordedRun] = []
     if random.random() < _SHARE_WITH_WITNESSES:
         others = [recording(other.run({}), "other") for other in other_programs(program, random)]
-    labels = fork_labels(run, changes, numbers, tools=random.random() < 0.5, others=others)
+    run, numbers, losses = _stored(recording(recorded, seed), Random(f"{seed}/store"), changes)
+    try:
+        labels = fork_labels(run, changes, numbers, tools=random.random() < 0.5, others=others, losses=losses)
+    except Refused:
+        results.refused += 1
+        return
+    _compare(results, seed, truth, changes, numbers, labels)
+
+
+def _stored(run: RecordedRun, random: Random, changes: Changes) -> tuple[RecordedRun, dict[str, int], Losses]:
+    """A recording as a store has it: perhaps from another format, with hidden contents, or with losses."""
+    if random.random() < _SHARE_OF_DAMAGE:
+        run = hide_contents(run, random, frozenset(changes))
+    numbers = {step.key: number for number, step in enumerate(run.steps, 1)}
+    if random.random() < _SHARE_OF_IMPORTS:
+        run, numbers = random.choice((through_spans, through_langfuse, through_langsmith))(run)
+    return run, numbers, random_losses(run, random) if random.random() < _SHARE_OF_DAMAGE else NO_LOSSES
+
+
+def _compare(
+    results: Results, seed: str, truth: Truth, changes: Changes, numbers: Mapping[str, int], labels: ForkLabels
+) -> None:
     first = min(numbers[key] for key in changes)
     keys_by_no = {no: key for key, no in numbers.items()}
     # After another request than the true one, a live model may answer anything.
@@ -67,13 +89,16 @@ def _measure(results: Results, seed: str) -> None:
     )
     for mode in MODES:
         judged_keys = [key for key, no in numbers.items() if first <= no and (mode != "followed" or no < end)]
-        _judge(results, mode, seed, truth, {key: getattr(labels, mode).get(numbers[key], "") for key in judged_keys})
+        labels_by_key = {key: getattr(labels, mode).get(numbers[key], "") for key in judged_keys}
+        _judge(results, mode, seed, truth, labels_by_key)
+        for key, label in labels_by_key.items():
+            if label.startswith("exact") and numbers[key] in labels.lost:
+                results.add(mode, "lost recording", f"{seed} {key}", is_named=False)
     for no in sorted({*labels.previewed, *labels.replayed}):
         planned, actual = labels.previewed.get(no), labels.replayed.get(no)
         if planned != actual:
-            results.add(
-                "agreement", f"planned {planned}, replayed {actual}", f"{seed} {keys_by_no[no]}", is_named=False
-            )
+            place = f"{seed} {keys_by_no.get(no, no)}"
+            results.add("agreement", f"planned {planned}, replayed {actual}", place, is_named=False)
             break
 
 
