@@ -14,6 +14,7 @@ SideName = Literal["base", "candidate"]
 _HISTORY_COST: Final = 3
 # In Python 3.11, reading a member of an enum takes ten times as long as reading a constant.
 _OUTPUT: Final = StepType.OUTPUT
+_TOOL: Final = StepType.TOOL
 _KINDS: Final = {str(member): member for member in EdgeKind}
 
 
@@ -137,7 +138,7 @@ class _SideFlow:
         """Read the links from and to these steps, in place of those that were read before."""
         self._numbers, self._by_producer, self._by_consumer = numbers, {}, {}
         links = self._side.links(numbers)
-        for link in (*links, *_implied_links(self._side.steps, links)):
+        for link in (*links, *_implied_links(self._side.steps, links), *_inner_links(self._side.steps)):
             self._by_producer.setdefault(link.producer, []).append(link)
             self._by_consumer.setdefault(link.consumer, []).append(link)
 
@@ -181,3 +182,19 @@ def _implied_links(steps: Sequence[SideStep], links: Sequence[Link]) -> Iterator
             yield Link(
                 producer=models[position - 1], consumer=output, kind=EdgeKind.TEXT, evidence="the last answer before it"
             )
+
+
+def _inner_links(steps: Sequence[SideStep]) -> Iterator[Link]:
+    """Link the steps inside a tool call to it: its result comes from them."""
+    tools: set[int] = set()
+    # The innermost call around each step; containers come before what they contain.
+    calls: dict[int, int] = {}
+    for step in steps:
+        if step.type == _TOOL:
+            tools.add(step.sequence_no)
+        if step.parent_no is None:
+            continue
+        call = step.parent_no if step.parent_no in tools else calls.get(step.parent_no)
+        if call is not None:
+            calls[step.sequence_no] = call
+            yield Link(producer=step.sequence_no, consumer=call, kind=EdgeKind.TEXT, evidence="a step inside the call")
