@@ -1,4 +1,5 @@
 import type { ReactElement, ReactNode } from "react";
+import { answerPreviews } from "@/domain/steps/preview";
 import { LongText } from "@/ui/TextView";
 import classes from "./AnswerPair.module.css";
 
@@ -18,9 +19,10 @@ export interface AnswerSide {
 
 /** Two final answers side by side, each with the outcome of its run. */
 export function AnswerPair({ sides }: { sides: readonly [AnswerSide, AnswerSide] }): ReactElement {
+  const previews = answerPreviews(sides[0].text ?? "", sides[1].text ?? "");
   return (
     <div className={classes.answers}>
-      {sides.map(({ label, name, outcome, reason, text }) => (
+      {sides.map(({ label, name, outcome, reason, text }, index) => (
         <div key={label} role="group" aria-label={label}>
           <header>
             {outcome}
@@ -30,7 +32,7 @@ export function AnswerPair({ sides }: { sides: readonly [AnswerSide, AnswerSide]
           {text === null && <p className="muted">No final answer</p>}
           {text && (
             <p className={classes.answer} dir="auto">
-              <LongText text={text} limit={ANSWER_LIMIT} quotes="“”" />
+              <LongText text={previews[index] ?? text} limit={ANSWER_LIMIT} quotes="“”" />
             </p>
           )}
         </div>

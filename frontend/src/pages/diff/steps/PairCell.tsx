@@ -2,6 +2,7 @@ import type { ReactElement } from "react";
 import type { AlignedPair, StepRef } from "@/api/schema";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { markOf, markWord, reasonSentence } from "@/domain/steps/labels";
+import { stepPreview } from "@/domain/steps/preview";
 import type { Side } from "../reportContext";
 import classes from "./PairCell.module.css";
 
@@ -15,7 +16,7 @@ export function PairCell(props: { step: StepRef | null; side: Side; relation: Al
       <LabelGlyph mark={mark} silent />
       <span className={`${classes.number} num`}>{step.sequence_no}</span>
       <span className={classes.type}>{step.type}</span>
-      <span className={classes.summary}>{step.summary || step.name}</span>
+      <span className={classes.summary}>{stepPreview(step)}</span>
       {side === "candidate" && step.label !== "live" && relation !== "same" && (
         <span className={`chip ${mark} ${classes.label}`} title={step.reason ? reasonSentence(step.reason) : undefined}>
           {markWord[mark]}

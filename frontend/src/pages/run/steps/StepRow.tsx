@@ -4,6 +4,7 @@ import { count, duration } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
 import { CommentCount } from "@/features/comments/CommentCount";
+import { stepPreview } from "@/domain/steps/preview";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
 import { type StepPlan, actionWord } from "../stepPlans";
@@ -34,7 +35,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
   const failed = isFailed(step.status);
   const title = shortenMarkers(step.name || step.type);
   // A tool's summary starts with its name, which is already shown.
-  const text = shortenMarkers(step.summary);
+  const text = stepPreview({ ...step, name: "" });
   const summary = text.startsWith(title) ? text.slice(title.length) : text;
   return (
     <div

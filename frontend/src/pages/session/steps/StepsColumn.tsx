@@ -7,6 +7,7 @@ import type { SessionView, StepSummary } from "@/api/schema";
 import { pluralize, duration } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { markOf, markWord, reasonSentence } from "@/domain/steps/labels";
+import { stepPreview } from "@/domain/steps/preview";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { RunLink } from "@/features/share/RunLink";
 import { hasEnded, waitsForConsent, waitsForRunner } from "@/domain/replays/status";
@@ -120,7 +121,7 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
           <span className={`${classes.number} num`}>{row.sequenceNo}</span>
           <span className="ellipsis">
             {currentWords(session)}
-            {row.expected && <span className="muted"> · recorded: {row.expected.summary || row.expected.name}</span>}
+            {row.expected && <span className="muted"> · recorded: {stepPreview(row.expected)}</span>}
           </span>
         </div>
       );
@@ -130,7 +131,7 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
           <span className={classes.dot} aria-hidden />
           <span className={`${classes.number} num`}>{row.sequenceNo}</span>
           <span className="ellipsis">
-            {row.step.type} {row.step.summary || row.step.name}
+            {row.step.type} {stepPreview(row.step)}
           </span>
         </div>
       );
@@ -170,7 +171,8 @@ function ResolvedStep({
       <span className={`${classes.number} num`}>{step.sequence_no}</span>
       <StepIcon type={step.type} />
       <span className={classes.description}>
-        <b>{nameOf(step)}</b> <span className="muted">{step.summary === step.name ? "" : step.summary}</span>
+        <b>{nameOf(step)}</b>{" "}
+        <span className="muted">{step.summary === step.name ? "" : stepPreview({ ...step, name: "" })}</span>
       </span>
       <span className={`chip ${mark} ${classes.label}`} title={reasonSentence(step.reason)}>
         {markWord[mark]}
