@@ -14,7 +14,7 @@ import { cssVariables, theme } from "./theme";
 
 onLoginExpired(queryClient, () => {
   const { pathname, href } = router.state.location;
-  if (!isPublicPage(pathname)) void router.navigate(paths.login({ next: href, ended: true }));
+  if (!isPublicPage(pathname)) void router.navigate(paths.login({ next: href, expiry: true }));
 });
 
 const root = document.getElementById("root");

@@ -13,7 +13,7 @@ const route = getRouteApi("/login");
 
 /** Exchanges an API token for a session. */
 export function LoginPage(): ReactElement {
-  const { next = "/", ended = false } = route.useSearch();
+  const { next = "/", expiry = false } = route.useSearch();
   const router = useRouter();
   const client = useQueryClient();
   const [token, setToken] = useState("");
@@ -38,7 +38,7 @@ export function LoginPage(): ReactElement {
       <p>
         <ProductLine />
       </p>
-      {ended && (
+      {expiry && (
         <p role="status">Your session has ended: its token was revoked, or you signed out. Sign in to go on.</p>
       )}
       <p className="muted">

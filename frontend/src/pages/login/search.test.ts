@@ -9,8 +9,8 @@ test.each(["//evil.example/x", "/\\evil.example", "https://evil.example", "javas
 );
 
 test("knows that a session ended", () => {
-  expect(parseLoginSearch({ next: "/tools", ended: true })).toEqual({ next: "/tools", ended: true });
-  expect(parseLoginSearch({ ended: "yes" })).toEqual({});
+  expect(parseLoginSearch({ next: "/tools", expiry: true })).toEqual({ next: "/tools", expiry: true });
+  expect(parseLoginSearch({ expiry: "yes" })).toEqual({});
 });
 
 test("accepts a path of this site", () => {

@@ -40,9 +40,9 @@ export function personalDataWords(kind: string): string {
 
 /** The path under which a model's messages show what a rule denies in outputs; empty if a rule denies it there, too. */
 export function messagesPath(rules: readonly FieldRule[]): string {
-  const denied = rules.filter(({ action }) => action !== "raw").map(({ path }) => path);
+  const paths = rules.filter(({ action }) => action !== "raw").map(({ path }) => path);
   const inMessages = (path: string) => path.replace(/^\/output(?=\/)/, "/input/messages/*/content");
-  const hasCover = denied.some((path) => path.startsWith("/input/messages") || path.startsWith("/input/**"));
-  const output = denied.find((path) => path !== inMessages(path));
+  const hasCover = paths.some((path) => path.startsWith("/input/messages") || path.startsWith("/input/**"));
+  const output = paths.find((path) => path !== inMessages(path));
   return output === undefined || hasCover ? "" : inMessages(output);
 }

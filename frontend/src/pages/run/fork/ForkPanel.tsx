@@ -63,7 +63,7 @@ export function ForkPanel({
   const isBlocked = blocker !== null;
   const discard = () => {
     change({ ...draft, overrides: [] });
-    offerUndo("Changes discarded", "The changes are not back", async () => change(draft));
+    offerUndo("Changes discarded", "The changes are not back", () => Promise.resolve(change(draft)));
   };
   const launch = () => {
     if (!isBlocked) fork.launch();
