@@ -3,9 +3,9 @@
 import gzip
 import os
 import signal
+import threading
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from threading import Event
 from typing import Any, NoReturn
 
 import orjson
@@ -79,6 +79,6 @@ def test_outage_during_an_import_is_named() -> None:
     def run(progress: object) -> NoReturn:
         raise OperationalError
 
-    (line,) = api._lines(run, Event())
+    (line,) = api._lines(run, threading.Event())
     problem = {"code": "dependency_unavailable", "detail": "the database did not respond", "where": ""}
     assert orjson.loads(line) == {"type": "problem", **problem}
