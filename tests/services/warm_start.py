@@ -24,7 +24,8 @@ from typing import Any, Final, NamedTuple
 
 from django.apps import AppConfig, apps
 from django.conf import global_settings, settings
-from django.db import ConnectionHandler, connections
+from django.db import connections
+from django.db.utils import ConnectionHandler
 from django.utils.functional import empty
 
 FORKPOINT: Final = "from cockpit.cli import main; main()"
@@ -250,6 +251,8 @@ def _run(request: _Request) -> None:
     # These remember the environment.
     tempfile.tempdir = None
     time.tzset()
+    # Its memory is that of all forks, because a worker's processes share it.
+    importlib.reload(sys.modules["replay.live.shutdown"])
     sys.modules["__main__"] = module = types.ModuleType("__main__")
     exec(program, module.__dict__)
 
