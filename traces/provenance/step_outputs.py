@@ -176,10 +176,10 @@ def _distinctive_texts(value: JSONValue) -> Iterator[tuple[str, str]]:
         yield place, text
         # Recorders write results of tools as text.
         if isinstance(leaf, str) and leaf.startswith(("{", "[")):
-            yield from ((f"{place}#{inner}", inner_text) for inner, inner_text in _distinctive_texts(_parsed(leaf)))
+            yield from ((f"{place}#{inner}", inner_text) for inner, inner_text in _distinctive_texts(_parse(leaf)))
 
 
-def _parsed(text: str) -> JSONValue:
+def _parse(text: str) -> JSONValue:
     try:
         return cast(JSONValue, orjson.loads(text))
     except orjson.JSONDecodeError:
