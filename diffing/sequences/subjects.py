@@ -22,6 +22,9 @@ _NAME: Final = re.compile(r"[^\W\d_]{3,}|\w*\d\w+|\w+\d\w*")
 _RUN: Final = re.compile(r"\w+")
 _DIGIT: Final = re.compile(r"\d")
 _LETTERS: Final = re.compile(r"[^\W\d_]{3,}")
+_SEPARATOR: Final = re.compile(r"[,;|\n]\s")
+# A text with more parts lists values; "Lang, Ana" is a name.
+_MAX_PARTS: Final = 2
 # The number of changed values of a result to look at.
 _MAX_CHANGES: Final = 20
 # Longer texts are about many things.
@@ -51,7 +54,11 @@ def _sibling_texts(value: JSONValue, other: JSONValue) -> Iterator[str]:
             yield change.base
         parent = find(value, pointer_tokens(change.path)[:-1])
         if isinstance(parent, dict):
-            yield from (item for item in parent.values() if isinstance(item, str))
+            yield from (item for item in parent.values() if isinstance(item, str) and _is_name(item))
+
+
+def _is_name(text: str) -> bool:
+    return len(_SEPARATOR.split(text, _MAX_PARTS)) <= _MAX_PARTS
 
 
 def _texts(value: JSONValue) -> Iterator[str]:

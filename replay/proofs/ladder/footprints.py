@@ -27,6 +27,7 @@ from replay.proofs.ladder.search import Steps
 _RESULTS: Final = frozenset({"tool", "retrieval"})
 # What separates the items of a list, or the lines of a document, within one text.
 _SEPARATOR: Final = re.compile(r"[\n;|]")
+_NUMBER: Final = re.compile(r"\d[\d.,]*")
 # Messages to probe for footprints: each costs two replays.
 _MAX_PROBED: Final = 4
 
@@ -36,16 +37,20 @@ def traceless_results(atoms: Sequence[Atom], *, other_code: bool) -> Atoms:
 
     Then it was rather the code that changed, and a replay only assumes that code used the result: surely so if
     different code made the recordings, else if one text changed. Numbers, dates and lists disappear in what code
-    computes of them. A text is passed on, which leaves a trace, or it decides a branch, which few texts do.
+    computes of them. A text is passed on, which leaves a trace, or it decides a branch, which few texts do. So a line
+    about the subject of a text is a trace of it only if it differs in words.
     """
     relays = [atom for atom in atoms if atom.is_relay and atom.certificate is None]
     unseen_results = [atom for atom in atoms if _is_read_by_code(atom) and not atom.is_shown]
     results = [atom for atom in unseen_results if other_code or _is_one_text(atom)]
     line_names = LineNames.from_relays(relays)
+    word_names = LineNames.from_relays(relays, numbers=False)
     return frozenset(
         atom.id
         for atom in results
-        if relays and line_names.fit(atom) <= 0 and not any(recurs_in(atom, relay) for relay in relays)
+        if relays
+        and (word_names if _is_one_text(atom) else line_names).fit(atom) <= 0
+        and not any(recurs_in(atom, relay) for relay in relays)
     )
 
 
@@ -147,8 +152,13 @@ class LineNames:
         return bool(atom.subject & self.differing) - bool(atom.subject & self.equal)
 
     @classmethod
-    def from_relays(cls, relays: Sequence[Atom]) -> "LineNames":
-        texts = [[{*text.splitlines()} for text in pair] for relay in relays for pair in relay.texts]
+    def from_relays(cls, relays: Sequence[Atom], *, numbers: bool = True) -> "LineNames":
+        """The names in the lines of relays. Without `numbers`, lines that differ in numbers alone are equal."""
+        texts = [[{*_lines(text, numbers=numbers)} for text in pair] for relay in relays for pair in relay.texts]
         differing = {word for base, candidate in texts for line in base ^ candidate for word in names(line)}
         equal = {word for base, candidate in texts for line in base & candidate for word in names(line)}
         return cls(differing=frozenset(differing - equal), equal=frozenset(equal - differing))
+
+
+def _lines(text: str, *, numbers: bool) -> list[str]:
+    return (text if numbers else _NUMBER.sub("", text)).splitlines()

@@ -27,3 +27,10 @@ def test_texts_beside_a_changed_value_name_it() -> None:
 def test_equal_words_of_a_short_text_that_changed_name_it(repetitions: int, words: set[str]) -> None:
     base, candidate = ("Ana Blum, " * repetitions + town for town in ("Basel", "Olten"))
     assert subject(({}, {}), ({"notes": [base]}, {"notes": [candidate]})) == words
+
+
+@pytest.mark.parametrize(
+    ("sheet", "words"), [("Lang, Ana", {"ana", "lang"}), ("Box 4, Yew 2, Fir 3", set()), ("box\n yew\n fir", set())]
+)
+def test_list_beside_a_changed_value_names_nothing(sheet: str, words: set[str]) -> None:
+    assert subject(({}, {}), ({"clerk": "Ida", "sheet": sheet}, {"clerk": "Per", "sheet": sheet})) == words
