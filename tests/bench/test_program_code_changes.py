@@ -10,8 +10,11 @@ from tests.bench.attribution.code_edits import CodeEdits
 from tests.bench.attribution.mechanisms.running import Runtime
 from tests.bench.attribution.mechanisms.settings import prompts, user
 from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
+from tests.bench.attribution.programs.depots import DEPOTS
+from tests.bench.attribution.programs.gardens import GARDENS
 from tests.bench.attribution.programs.model import Request, model_of
-from tests.bench.attribution.programs.shapes import Program, edit, say
+from tests.bench.attribution.programs.shapes import Program, draw_case, edit, say
+from tests.bench.attribution.track_p import SEED
 from tests.bench.attribution.truth import Injection, Truth
 from traces.core.json_types import JSONValue
 
@@ -148,3 +151,17 @@ def test_edited_words_that_code_leaves_out_are_a_change_of_code() -> None:
         ("I like trains.", "I like horses."): "turn.0",
         ("I like trains.", ""): "code.talker.window",
     }
+
+
+@pytest.mark.parametrize(
+    ("program", "number", "title", "path"),
+    [
+        # The first request lacks an edited message as well; the next lacks what code leaves out, and nothing else.
+        (GARDENS[2], 10, "Dropping 4 earlier messages", "code.warden.window"),
+        # Code gives the article to another reporter, before any output differs.
+        (DEPOTS[6], 5, "Changing “second … soft” to “first … plain” in the system prompt", "code.second.shares"),
+    ],
+)
+def test_first_trace_of_an_edit_of_code_is_known(program: Program, number: int, title: str, path: str) -> None:
+    lab = ProgramLab(ProgramBench(draw_case(program, number, SEED)))
+    assert [lab.edits_of.get(id) for id, change in lab.changes.changes.items() if title in change.atom.title] == [path]

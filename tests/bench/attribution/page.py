@@ -49,9 +49,9 @@ change named, or listed if none is named, belongs to a cause. *Decided*: a chang
 the first change that the diff lists. *Not recorded*: a change that matters acts on a step that only one of the runs
 has; these cases count for precision, not for top-1. A user's text that code passes on as a call's argument, or within a
 longer message, counts as that change, and so does a step of one run only whose description quotes that text. An edit of
-code shows at the steps that it names, at those that differ by it alone before any output does, and in the steps that a
-loop then leaves out. A user's edited text that code leaves out of a request is the edit of the code there, if only that
-edit makes this difference alone.
+code shows at the steps that it names, at those that differ by it alone before any output does, in the steps that a loop
+then leaves out, and where another agent then stands. A user's edited text that code leaves out of requests is the edit
+of the code there, if only that edit makes this difference alone in one of them.
 
 The programs are in sets. What matters is who wrote a set, and whether its failures were read afterwards. Where a model
 decides at random, the truth is about its usual answers. Of the 384 cases of *wild*, 96 have no cause and differ by

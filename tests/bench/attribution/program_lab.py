@@ -266,7 +266,7 @@ class ProgramLab(UnaidedLab):
         numbers = (as_object(slot.match).get("step") for slot in change.on_base)
         calls = [node.no for node in self.bench.base.graph.nodes if node.type is not StepType.AGENT]
         places = [calls.index(number) for number in numbers if isinstance(number, int) and number in calls]
-        return bool(places) and self._code_edits.takes_over(path, places[0], change.atom.texts)
+        return any(self._code_edits.takes_over(path, place, change.atom.texts) for place in places)
 
     def _makes(self, change: Change, path: str) -> bool:
         is_step = _is_step_of(change, self._code_edits.nodes(path).steps) or self._is_asked(change, path)
@@ -339,9 +339,11 @@ class ProgramLab(UnaidedLab):
 
 
 def _is_step_of(change: Change, nodes: Collection[str]) -> bool:
-    """Return whether a change is a step more or less of a node that edited code calls."""
-    steps = (change.atom.base, change.atom.candidate)
-    return change.atom.category == "structure" and any(step is not None and step.name in nodes for step in steps)
+    """Return whether a change is a step more or less of a node that edited code calls, or one of another such node."""
+    names = {step.name for step in (change.atom.base, change.atom.candidate) if step is not None}
+    if change.atom.category == "structure":
+        return not names.isdisjoint(nodes)
+    return len(names) > 1 and names <= set(nodes)
 
 
 def _sets_input(entry: JSONObject) -> bool:
