@@ -58,9 +58,10 @@ def _action(reading: _Reading, event: JSONObject, location: str) -> None:
     time, event_id = event.get("timestamp"), event.get("id")
     if name == "system":
         session.tools = normalize_tools(args.get("tools") or [])
+        # Some programs write the whole message in place of its content.
+        content = as_object(args.get("content")).get("content", args.get("content"))
         session.append(
-            TranscriptMessage(value={"role": "system", "content": args.get("content"), "ts": time}, location=location),
-            event_id,
+            TranscriptMessage(value={"role": "system", "content": content, "ts": time}, location=location), event_id
         )
     elif name == "condensation":
         _condense(session, args, location)

@@ -185,7 +185,9 @@ def _thoughts(source: JSONObject) -> list[JSONValue]:
 
 def _blocks(content: JSONValue) -> list[JSONValue]:
     """Normalize content blocks; drop the additional fields of the SDK."""
-    values = content if isinstance(content, list) else [content] if content else []
+    # Some programs write a whole message, such as `{"role": "system", "content": …}`, in place of its content.
+    body = as_object(content).get("content", content)
+    values = body if isinstance(body, list) else [body] if body else []
     return [_block(value) for value in values if value not in ("", {}, None)]
 
 

@@ -1,4 +1,7 @@
-"""Goose: its database of sessions, session files, which begin with a line about the session, and exported sessions."""
+"""Goose: its database, session files, which begin with a line about the session, exports, and output of `goose run`.
+
+The output is one object with all messages, or lines of events, where an answer comes in parts with the same id.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -26,6 +29,15 @@ _BLOCKS: Final = _CALLS | {"toolResponse", "toolConfirmationRequest", "actionReq
 _TYPES: Final = _BLOCKS | {"text", "image", "thinking", "redactedThinking", "contextLengthExceeded"}
 _DETAILS: Final = frozenset({"working_dir", "accumulated_total_tokens"})
 _MESSAGE_FIELDS: Final = frozenset({"role", "content", "created", "id"})
+_MARKS: Final = frozenset({"userVisible", "agentVisible"})
+# Cached tokens are a part of `inputTokens`.
+_USAGE_NAMES: Final = {
+    "inputTokens": "input_tokens",
+    "outputTokens": "output_tokens",
+    "totalTokens": "total_tokens",
+    "cacheReadTokens": "cached_tokens",
+    "cacheWriteTokens": "cache_write_tokens",
+}
 _COUNTS: Final = ("total_tokens", "input_tokens", "output_tokens")
 _COLUMNS: Final[dict[str, Sequence[str]]] = {
     "sessions": (
@@ -37,6 +49,7 @@ _COLUMNS: Final[dict[str, Sequence[str]]] = {
     "messages": ("message_id", "session_id", "role", "content_json", "created_timestamp", "tokens", "metadata_json"),
 }
 _JSON: Final = "_json"
+_SESSION_FIELDS: Final = frozenset({"id", "conversation", "messages", "type"})
 
 
 def sniff(sample: Sample) -> float:
@@ -46,13 +59,13 @@ def sniff(sample: Sample) -> float:
 
 
 def is_session(value: JSONValue) -> bool:
-    """Return True if `value` is a session, its first line, or a message with blocks that only Goose writes."""
+    """Return True if `value` is a session, its first line, an output, or a message that only Goose writes."""
     body = as_object(first_item(value))
     if has_list(body, "conversation"):
         return "working_dir" in body and any(map(_is_message, as_list(body["conversation"])[:3]))
-    return _is_header(body) or (
-        _is_message(body) and any(_kind(block) in _BLOCKS for block in as_list(body["content"]))
-    )
+    if has_list(body, "messages"):
+        return any(map(_is_own_message, as_objects(body["messages"])))
+    return _is_header(body) or _is_own_message(body) or (_kind(body) == "message" and _is_own_message(_event(body)))
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -63,11 +76,13 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     header: JSONObject = {}
     messages: list[JSONValue] = []
     for body, location in source.entries():
-        if has_list(body, "conversation"):
-            yield _run(body, as_list(body["conversation"]), f"{location}/conversation", source.name)
+        if name := next((name for name in ("conversation", "messages") if has_list(body, name)), None):
+            yield _run(body, as_list(body[name]), f"{location}/{name}", source.name)
         elif _is_message(body):
             messages.append(body)
-        else:
+        elif _kind(body) == "message":
+            messages.append(_event(body))
+        elif _kind(body) != "notification":
             header |= body
     if messages:
         yield _run(header, messages, "", source.name)
@@ -129,6 +144,43 @@ def _is_message(value: JSONValue) -> bool:
     )
 
 
+def _is_own_message(body: JSONObject) -> bool:
+    is_marked = as_object(body.get("metadata")).keys() >= _MARKS
+    return _is_message(body) and (is_marked or any(_kind(block) in _BLOCKS for block in as_list(body["content"])))
+
+
+def _event(body: JSONObject) -> JSONObject:
+    return as_object(body.get("message"))
+
+
+def _joined(messages: list[JSONValue]) -> Iterator[tuple[int, JSONObject]]:
+    """Yield each message with its number; the parts of one have the same id."""
+    last: tuple[int, JSONObject] | None = None
+    for index, message in enumerate(map(as_object, messages)):
+        if last and message.get("id") and all(message.get(key) == last[1].get(key) for key in ("id", "role")):
+            blocks = _join_texts([*as_list(last[1]["content"]), *as_list(message["content"])])
+            notes: JSONObject = {**as_object(last[1].get("metadata")), **as_object(message.get("metadata"))}
+            last = (last[0], {**last[1], "content": blocks, **({"metadata": notes} if notes else {})})
+            continue
+        if last:
+            yield last
+        last = (index, message)
+    if last:
+        yield last
+
+
+def _join_texts(blocks: list[JSONValue]) -> list[JSONValue]:
+    joined: list[JSONValue] = []
+    for block in map(as_object, blocks):
+        name = _kind(block)
+        previous = as_object(joined[-1]) if joined else {}
+        if name in ("text", "thinking") and _kind(previous) == name:
+            joined[-1] = {**previous, **block, name: as_text(previous.get(name)) + as_text(block.get(name))}
+        else:
+            joined.append(block)
+    return joined
+
+
 def _run(session: JSONObject, messages: list[JSONValue], location: str, name: str) -> RecordedRun:
     config = as_object(session.get("model_config"))
     model = as_text(config.get("model_name"))
@@ -142,16 +194,15 @@ def _run(session: JSONObject, messages: list[JSONValue], location: str, name: st
         parameters=normalize_parameters({key: config[key] for key in ("temperature", "max_tokens") if config.get(key)}),
         agent=FORMAT,
     )
-    entries = [
-        entry for index, message in enumerate(messages) for entry in _entries(as_object(message), f"{location}/{index}")
-    ]
+    entries = [entry for index, message in _joined(messages) for entry in _entries(message, f"{location}/{index}")]
     return build_run(
         RunFacts(
             external_id=id,
             app=FORMAT,
             format=FORMAT,
             title=as_text(first_member(session, "name", "description")),
-            metadata={key: item for key, item in session.items() if key not in ("id", "conversation", "messages")},
+            failed=_kind(session) == "error",
+            metadata={key: item for key, item in session.items() if key not in _SESSION_FIELDS},
         ),
         transcripts.build_steps(entries, settings),
         location=location,
@@ -172,8 +223,19 @@ def _entries(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
         # Users see it, and the model does not.
         is_hidden = as_object(message.get("metadata")).get("agentVisible") is False
         role = "system" if is_hidden else message.get("role")
-        value: JSONObject = {"role": role, "content": content or None, "message_id": message.get("id"), **time, **notes}
+        value: JSONObject = {
+            **{"role": role, "content": content or None, "message_id": message.get("id"), **time, **notes},
+            **_answer_facts(as_object(message.get("metadata"))),
+        }
         yield TranscriptMessage(value={**value, **({"tool_calls": calls} if calls else {})}, location=location)
+
+
+def _answer_facts(metadata: JSONObject) -> JSONObject:
+    """Return the model and the usage that later versions record with an answer."""
+    usage = as_object(metadata.get("usage"))
+    model = as_object(metadata.get("inference")).get("resolvedModel")
+    counts: JSONObject = {_USAGE_NAMES.get(name, name): count for name, count in usage.items()}
+    return {**({"model": model} if model else {}), **({"usage": counts} if counts else {})}
 
 
 def _call(block: JSONObject) -> JSONObject:

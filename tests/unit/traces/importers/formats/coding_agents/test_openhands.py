@@ -276,3 +276,19 @@ def test_state_of_a_conversation_names_its_model_and_costs() -> None:
     assert run.metadata["state"] == {"workspace": {}, "stats": usage, "title": "Books"}
     runs, (problem,) = fixtures.detect_and_read("openhands", files[0].data, "base_state.json")
     assert (runs, "without its events" in problem) == ([], True)
+
+
+def test_instructions_may_be_a_whole_message() -> None:
+    instructions = {"role": "system", "content": "Count what is on the shelf."}
+    answer = {"role": "assistant", "content": "Five."}
+    typed = [
+        {"kind": "SystemPromptEvent", "id": "e1", "source": "agent", "system_prompt": instructions, "tools": []},
+        {"kind": "MessageEvent", "id": "e2", "source": "agent", "llm_message": answer},
+    ]
+    actions = [
+        {"id": 0, "source": "agent", "action": "system", "args": {"content": instructions}},
+        {"id": 1, "source": "agent", "action": "message", "args": {"content": "Five."}},
+    ]
+    for events in (typed, actions):
+        ((run,), _) = fixtures.detect_and_read("openhands", orjson.dumps(events))
+        assert request_contents(fixtures.steps(run, StepType.MODEL)[0]) == ["Count what is on the shelf."]

@@ -1,5 +1,6 @@
 """Sessions of Goose."""
 
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -30,3 +31,30 @@ def test_exported_session_states_its_model() -> None:
     assert (run.external_id, step.model, step.provider, problems) == ("20260301_1", "claude-4", "anthropic", [])
     unreadable = fixtures.steps(run, StepType.TOOL)[-1]
     assert (unreadable.input, unreadable.status) == ({"error": "no such tool"}, StepStatus.PARTIAL)
+
+
+def test_output_of_a_command_joins_the_parts_of_answers() -> None:
+    def message(role: str, *blocks: Any, **metadata: Any) -> dict[str, Any]:
+        marks = {"userVisible": True, "agentVisible": True, **metadata}
+        return {"id": f"m-{role}", "role": role, "created": 1772359270, "content": [*blocks], "metadata": marks}
+
+    call = {"status": "success", "value": {"name": "developer__shell", "arguments": {"command": "ls"}}}
+    result = {"status": "success", "value": {"content": [{"type": "text", "text": "shelf.md"}], "isError": False}}
+    counts = {"inputTokens": 120, "outputTokens": 9, "cacheReadTokens": 100, "cost": 0.002}
+    parts = [
+        message("assistant", {"type": "text", "text": "Let me "}),
+        message(
+            "assistant", {"type": "text", "text": "look."}, usage=counts, inference={"resolvedModel": "gpt-5-mini"}
+        ),
+        message("assistant", {"type": "toolRequest", "id": "c1", "toolCall": call}),
+        message("user", {"type": "toolResponse", "id": "c1", "toolResult": result}),
+    ]
+    lines = [*({"type": "message", "message": part} for part in parts), {"type": "complete", "total_tokens": 129}]
+    for data in (fixtures.json_lines(lines), orjson.dumps({"messages": parts, "metadata": {"total_tokens": 129}})):
+        ((run,), problems) = fixtures.detect_and_read("goose", data)
+        (model,), (tool,) = (fixtures.steps(run, kind) for kind in (StepType.MODEL, StepType.TOOL))
+        assert problems == []
+        assert model.output["message"]["content"] == "Let me look."
+        assert (model.model, model.tokens_in, model.tokens_out, model.tokens_cached) == ("gpt-5-mini", 120, 9, 100)
+        assert (model.cost_usd, tool.output, tool.call_id) == (Decimal("0.002"), "shelf.md", "c1")
+        assert 129 in (run.metadata.get("total_tokens"), run.metadata.get("metadata", {}).get("total_tokens"))
