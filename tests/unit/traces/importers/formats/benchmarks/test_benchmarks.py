@@ -122,6 +122,26 @@ def test_tool_search_has_final_path() -> None:
     assert (run.metadata["tree"], run.metadata["total_tokens"], problems) == ({"size": 9}, 99, [])
 
 
+def test_search_without_an_answer_has_the_calls_of_its_longest_path() -> None:
+    def node(kind: str, text: str, *children: Any, **facts: Any) -> dict[str, Any]:
+        return {"node_type": kind, "description": text, "children": [*children], **facts}
+
+    failure = '{"error": "The shelf is closed.", "response": ""}'
+    call = node("Action", "find", node("Action Input", '{"title": "Dune"}', observation=failure))
+    root = node("Action Input", "", node("Thought", "Give up."), node("Thought", "Look first.", call))
+    answer = {"final_answer": "", "valid_data": False, "function": []}
+    body = {"win": False, "tree": {"size": 5, "tree": root}, "compare_candidates": [], "answer_generation": answer}
+    ((run,), problems) = fixtures.detect_and_read("toolbench", orjson.dumps(body))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.name, tool.input, tool.error, problems) == ("find", {"title": "Dune"}, "The shelf is closed.", [])
+    last = {"name": "Finish", "arguments": '{"return_type": "give_answer", "final_answer": "None left."}'}
+    said = node("Action Input", last["arguments"], observation="given")
+    answer |= {"final_answer": last["arguments"], "train_messages": [[{"role": "assistant", "function_call": last}]]}
+    ((run,), _) = fixtures.detect_and_read("toolbench", orjson.dumps({**body, "compare_candidates": [[said]]}))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.output, run.steps[-1].output) == ("given", {"text": "None left."})
+
+
 def test_phases_have_calls_with_usage() -> None:
     call = {"prompt": "Where is the bug?", "response": ["shelf.py", "desk.py"], "usage": {"prompt_tokens": 70}}
     body = {"instance_id": "shop-1", "file_traj": call, "found_files": ["shelf.py"], "traj": [call, call]}
