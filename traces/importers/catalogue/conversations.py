@@ -7,7 +7,7 @@ from traces.importers.common.messages import is_message
 from traces.importers.files.sample import Sample
 from traces.importers.formats.chats import chat, chatgpt, client_chats
 from traces.importers.formats.databases import autogen_database
-from traces.importers.formats.frameworks import autogen, crewai, metagpt, smolagents
+from traces.importers.formats.frameworks import autogen, crewai, metagpt, react, smolagents
 from traces.importers.importer import Importer, lines_are_runs
 
 
@@ -38,6 +38,7 @@ CONVERSATIONS: Final = (
         sniff=detection.sniff_by_value(client_chats.is_chat),
         parse=client_chats.parse,
     ),
+    Importer(name=react.FORMAT, title="ReAct logs", sniff=react.sniff, parse=react.parse, by_line=react.lines_are_runs),
     Importer(name="chatgpt", title="ChatGPT exports", sniff=chatgpt.sniff, parse=chatgpt.parse),
     Importer(
         name="chat",

@@ -55,7 +55,7 @@ def test_other_recordings_are_still_imported() -> None:
 
 @pytest.mark.parametrize("name", ["messages", "trajectory"])
 def test_list_without_roles_is_no_chat(name: str) -> None:
-    actions = [{"action": "open shelf_7", "observation": "3 copies", "content": "3 copies"}]
+    actions = [{"state": "shelf_7 is open", "reward": 0.5, "content": "3 copies"}]
     with pytest.raises(BadFile, match="no known format has an object with the keys"):
         registry.detect(fixtures.sample("other.json", orjson.dumps({name: actions})))
 

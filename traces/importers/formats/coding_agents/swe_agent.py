@@ -105,7 +105,7 @@ def _judgements(trajectory: Trajectory, exit_status: str) -> list[RecordedJudgem
 def _is_trajectory(body: JSONObject) -> bool:
     body = as_object(next(iter(as_list(body.get("attempts"))), body))
     first_step = as_object(next(iter(as_list(body.get("trajectory"))), None))
-    if first_step.keys() >= _STEP_FIELDS and not first_step.keys().isdisjoint({"response", "thought", "state"}):
+    if first_step.keys() >= _STEP_FIELDS and not first_step.keys().isdisjoint({"response", "state"}):
         return True
     if first_step.keys() >= {"role", "text"} and "instance_id" in body:
         return True
