@@ -78,7 +78,9 @@ def _is_conversation(body: JSONObject) -> bool:
 
 def _runs(body: JSONObject, location: str) -> Iterator[RecordedRun]:
     nodes = {key: as_object(node) for key, node in require_object(body.get("mapping"), f"{location}/mapping").items()}
-    parents = {key: as_text(node.get("parent")) for key, node in nodes.items()}
+    # Some programs that reduce an export leave out the parents, and some the children.
+    owners = {child: key for key, node in nodes.items() for child in map(as_text, as_list(node.get("children")))}
+    parents = {key: as_text(node.get("parent")) or owners.get(key, "") for key, node in nodes.items()}
     main = current_path(parents, as_text(body.get("current_node")))
     answers = {key for key, node in nodes.items() if _role(node) == "assistant"}
     branches = other_branches(parents, main, answers)

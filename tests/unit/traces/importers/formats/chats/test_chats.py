@@ -306,3 +306,14 @@ def test_pairs_of_request_and_answer_are_turns() -> None:
     (run,) = read("sharegpt", {"conversation": pairs, "category": "shop"})
     assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "turn", "model", "output"]
     assert (run.steps[-1].output, run.metadata) == ({"text": "No."}, {"category": "shop"})
+
+
+def test_chatgpt_without_parents_is_ordered_by_its_children() -> None:
+    def node(role: str, text: str, *children: str) -> dict[str, Any]:
+        return {"message": {"author": {"role": role}, "content": {"parts": [text]}}, "children": [*children]}
+
+    mapping = {"b": node("assistant", "Yes."), "a": node("user", "Is Dune in stock?", "b")}
+    ((run,), problems) = fixtures.detect_and_read("chatgpt", orjson.dumps([{"title": "Dune", "mapping": mapping}]))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (fixtures.request_contents(model), fixtures.answer_contents(run)) == (["Is Dune in stock?"], ["Yes."])
+    assert problems == []
