@@ -1,4 +1,4 @@
-"""Cline and its forks, such as Roo Code: the two files of a task, alone or together.
+"""Cline and its forks, such as Roo Code: the two files of a task, alone or together, and output of `cline --json`.
 
 `api_conversation_history.json` has the messages of the model. Before models had calls of tools, Cline read them from
 tags in the text of an answer. `ui_messages.json` has what was shown: requests with their tokens, costs and failures.
@@ -22,7 +22,14 @@ from traces.importers.common.transcript_messages import TextAction, TranscriptMe
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_sessions import cline_screen
-from traces.importers.formats.coding_sessions.cline_screen import REQUEST, event_kind, is_screen, request_usage
+from traces.importers.formats.coding_sessions.cline_screen import (
+    REQUEST,
+    event_kind,
+    is_event,
+    is_screen,
+    model_facts,
+    request_usage,
+)
 
 FORMAT: Final = "cline"
 _TOOLS: Final = (
@@ -46,11 +53,13 @@ _MARKS: Final = ("<task>", "<environment_details>", "<user_message>")
 class _Task:
     history: list[JSONObject] = field(default_factory=list)
     screen: list[JSONObject] = field(default_factory=list)
+    # Which the output of the command line states in its first line.
+    id: str = ""
 
 
 def is_task(value: JSONValue) -> bool:
     """Return True if `value` is one of the files of a task."""
-    return is_screen(value) or _is_history(value)
+    return is_screen(value) or _is_history(value) or is_event(as_object(value))
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
@@ -59,6 +68,9 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     for source in sources:
         try:
             folder = str(PurePosixPath(source.name).parent)
+            if source.is_lines:
+                tasks[source.name] = _output(source)
+                continue
             value = source.value
             task = tasks.setdefault(source.name if folder == "." else folder, _Task())
             (task.screen if is_screen(value) else task.history).extend(as_objects(value))
@@ -69,6 +81,15 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             yield _run(name, task)
         except BadFile as problem:
             sources[-1].problems.append(problem)
+
+
+def _output(source: Source) -> _Task:
+    """Return the task of the lines that `cline --json` prints."""
+    lines = [as_object(record.value) for record in source.records()]
+    id = next((id for line in lines if (id := as_text(line.get("taskId")))), "")
+    # An event that changes is printed again.
+    events = {(as_text(line["ts"]), event_kind(line)): line for line in lines if is_event(line)}
+    return _Task(screen=[*events.values()], id=id)
 
 
 def _is_history(value: JSONValue) -> bool:
@@ -94,7 +115,7 @@ def _run(name: str, task: _Task) -> RecordedRun:
     ]
     return build_run(
         RunFacts(
-            external_id=folder if is_identified else f"{FORMAT}-{content_id([first], name)}",
+            external_id=task.id or (folder if is_identified else f"{FORMAT}-{content_id([first], name)}"),
             app=FORMAT,
             format=FORMAT,
             metadata={"errors": failures},
@@ -130,11 +151,9 @@ def _facts(message: JSONObject) -> JSONObject:
         "cached_tokens": tokens.get("cached"),
     }
     facts: JSONObject = {
-        "model": model.get("modelId"),
+        **model_facts(model),
         "usage": {name: count for name, count in usage.items() if count},
         "cost": metrics.get("cost"),
-        "mode": model.get("mode"),
-        "model_provider": model.get("providerId"),
     }
     rest = {name: item for name, item in message.items() if name not in ("modelInfo", "metrics")}
     return {**rest, **{name: item for name, item in facts.items() if item not in (None, "", {})}}

@@ -18,7 +18,12 @@ _RESULTS: Final = frozenset({"command_output", "mcp_server_response", "browser_a
 def is_screen(value: JSONValue) -> bool:
     """Return True if `value` is a list of such events."""
     events = as_objects(value) if isinstance(value, list) else []
-    return bool(events) and all("ts" in event and event_kind(event) != "" for event in events[:3])
+    return bool(events) and all(map(is_event, events[:3]))
+
+
+def is_event(event: JSONObject) -> bool:
+    """Return True for one of such events; the output of the command line has one in each line."""
+    return "ts" in event and event_kind(event) != ""
 
 
 def event_kind(event: JSONObject) -> str:
@@ -29,7 +34,7 @@ def event_kind(event: JSONObject) -> str:
 
 def request_usage(event: JSONObject) -> JSONObject:
     """Return the tokens, the cost and the failure of a request."""
-    info = as_object(parse_embedded(event.get("text")))
+    info, model = as_object(parse_embedded(event.get("text"))), as_object(event.get("modelInfo"))
     inputs = [count for name in ("tokensIn", "cacheReads", "cacheWrites") if isinstance(count := info.get(name), int)]
     usage: JSONObject = {
         "input_tokens": sum(inputs),
@@ -43,8 +48,16 @@ def request_usage(event: JSONObject) -> JSONObject:
         "error": info.get("streamingFailedMessage") or info.get("cancelReason"),
         "retries": info.get("retryStatus"),
         "shown_request": info.get("request"),
+        **model_facts(model),
+        # Of Kilo Code: who served the model that its gateway chose.
+        **({"inference_provider": info["inferenceProvider"]} if info.get("inferenceProvider") else {}),
     }
     return {name: item for name, item in facts.items() if item not in (None, "", {})}
+
+
+def model_facts(model: JSONObject) -> JSONObject:
+    """Return the model of a request, as newer versions write it into messages and events."""
+    return {"model": model.get("modelId"), "mode": model.get("mode"), "model_provider": model.get("providerId")}
 
 
 def read_entries(events: list[JSONObject]) -> Iterator[TranscriptMessage]:
@@ -95,6 +108,9 @@ def _answer(events: list[JSONObject], location: str) -> Iterator[TranscriptMessa
             calls.append({"id": f"{as_text(event.get('ts'))}-{len(calls)}", **_call(kind, text)})
         elif kind in _RESULTS and calls:
             outputs.setdefault(as_text(calls[-1]["id"]), []).append(event)
+        elif kind == "api_req_finished":
+            # Early versions stated the tokens there.
+            facts |= request_usage(event)
         elif kind == "api_req_failed":
             facts["error"] = text or "failed"
         else:

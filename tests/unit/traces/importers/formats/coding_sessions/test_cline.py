@@ -57,3 +57,27 @@ def test_tags_without_end_are_read_in_linear_time() -> None:
     ((run,), _) = fixtures.detect_and_read("cline", orjson.dumps(history), name="history.json")
     assert len(fixtures.steps(run, StepType.TOOL)) == 1
     assert time.process_time() - start < 5
+
+
+def test_output_of_the_command_line_has_each_event_once() -> None:
+    def event(number: int, kind: str, text: Any, **facts: Any) -> dict[str, Any]:
+        text = text if isinstance(text, str) else orjson.dumps(text).decode()
+        return {"ts": 1_772_359_270_000 + number, "type": "say", "say": kind, "text": text, **facts}
+
+    model = {"modelInfo": {"providerId": "anthropic", "modelId": "claude-sonnet-4-5", "mode": "act"}}
+    lines = [
+        {"type": "task_started", "taskId": "1772359270000"},
+        event(1, "task", "Count Dune."),
+        event(2, "api_req_started", {"request": "r"}, **model),
+        event(3, "text", "Three", partial=True),
+        event(3, "text", "Three copies.", partial=False),
+        event(2, "api_req_started", {"request": "r", "tokensIn": 9, "tokensOut": 3, "cost": 0.5}, **model),
+        event(4, "user_feedback", "And Emma?"),
+        event(5, "api_req_started", {"request": "s"}),
+        event(6, "text", "One."),
+        event(7, "api_req_finished", {"tokensIn": 12, "tokensOut": 4, "cacheReads": 2}),
+    ]
+    ((run,), problems) = fixtures.detect_and_read("cline", fixtures.json_lines(lines))
+    counts = [(step.model, step.tokens_in, step.tokens_out) for step in fixtures.steps(run, StepType.MODEL)]
+    assert counts == [("claude-sonnet-4-5", 9, 3), ("", 14, 4)]
+    assert (run.external_id, len(fixtures.steps(run, StepType.TURN)), problems) == ("1772359270000", 2, [])
