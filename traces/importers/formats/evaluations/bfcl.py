@@ -80,6 +80,9 @@ def _run(body: JSONObject, score: JSONObject, location: str) -> RecordedRun:
     log = as_list(body.get("inference_log"))
     turns = [item for item in as_objects(log) if _QUERY in item]
     entries = list(_turns(turns, body, location)) if turns else list(_single(body, log, location))
+    if entries and entries[-1].is_injected:
+        # No request had the results of the last calls.
+        entries.pop()
     settings = TranscriptSettings(model=model, tools=_tools(log))
     states: list[JSONValue] = [item for item in log if isinstance(item, list)]
     return build_run(
@@ -126,12 +129,16 @@ def _single(body: JSONObject, log: Sequence[JSONValue], location: str) -> Iterat
     counts = {"input_tokens": body.get("input_token_count"), "output_tokens": body.get("output_token_count")}
     usage: JSONObject = {name: int(count) for name, count in counts.items() if is_number(count) and count}
     answer = _answer(body.get("result", body.get("model_result_raw")), "call")
+    actions = tuple(_actions(_calls_in(answer["content"]), []))
     thought = as_text(body.get("reasoning_content"))
     if thought:
         text: list[JSONValue] = [{"type": "text", "text": answer["content"]}] if answer["content"] else []
         answer["content"] = [{"type": "thinking", "thinking": thought}, *text]
     yield TranscriptMessage(
-        value={**answer, "usage": usage}, location=location, request_messages=None if messages else []
+        value={**answer, "usage": usage},
+        location=location,
+        actions=actions,
+        request_messages=None if messages else [],
     )
 
 
@@ -164,9 +171,14 @@ def _step(events: list[JSONObject], key: str, usage: JSONObject, location: str) 
     notes: list[JSONValue] = [event.get("content") for event in events if event.get("role") == "handler_log"]
     answer = _answer(answers[0].get("content") if answers else None, key)
     calls = as_objects(answer.get("tool_calls"))
-    actions = () if calls else tuple(_actions(call_texts, results))
+    # A log of few details has no decoded calls.
+    actions = () if calls else tuple(_actions(call_texts or _calls_in(answer["content"]), results))
     value: JSONObject = {**answer, "usage": usage, "handler_log": notes}
     yield TranscriptMessage(value=value, location=location, actions=actions)
+    if actions and results:
+        # The next request has the results of calls in a text as a message of the user.
+        texts = "\n".join(map(result_text, results))
+        yield TranscriptMessage(value={"role": "user", "content": texts}, location=location, is_injected=True)
     for call, result in zip(calls, results, strict=False):
         text = result_text(result)
         failure: JSONObject = {"error": text} if _ERROR.match(text) else {}
@@ -196,6 +208,18 @@ def _actions(call_texts: Sequence[JSONValue], results: Sequence[JSONValue]) -> I
         is_failed = _ERROR.match(text) is not None
         status = StepStatus.ERROR if is_failed else StepStatus.PARTIAL if output is None else StepStatus.OK
         yield TextAction(name=name, arguments=arguments, output=output, error=text if is_failed else "", status=status)
+
+
+def _calls_in(content: JSONValue) -> list[JSONValue]:
+    """Return the calls in a text such as `[find(title="Dune"), count()]`; none of any other text."""
+    text = as_text(content).strip().strip("`\n ")
+    try:
+        body = ast.parse(text[:_LONGEST_CALL], mode="eval").body
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return []
+    items = body.elts if isinstance(body, ast.List) else []
+    texts = [ast.get_source_segment(text, item) for item in items if isinstance(item, ast.Call)]
+    return [*texts] if len(texts) == len(items) else []
 
 
 def _read_call(text: str) -> tuple[str, JSONValue]:

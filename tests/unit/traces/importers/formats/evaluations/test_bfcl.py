@@ -74,3 +74,20 @@ def test_score_alone_has_answer_and_question() -> None:
     assert fixtures.request_contents(fixtures.steps(run, StepType.MODEL)[0]) == ["Is Dune in stock?"]
     assert fixtures.steps(run, StepType.TOOL)[0].input == {"title": "Emma"}
     assert (len(run.judgements), problems) == (1, [])
+
+
+def test_calls_in_texts_are_read_without_details_and_answered_in_the_next_request() -> None:
+    texts = ['[find(title="Dune"), count()]', "Three copies."]
+    results = ["shelf_7", "3"]
+    steps = {f"step_{number}": [{"role": "assistant", "content": text}] for number, text in enumerate(texts)}
+    steps["step_0"] += [{"role": "tool", "content": result} for result in results]
+    turn = {"begin_of_turn_query": [{"role": "user", "content": "How many?"}], **steps}
+    body = {"id": "multi_turn_1", "result": [texts], "input_token_count": [[9, 12]], "inference_log": [turn]}
+    single = {"id": "simple_1", "result": texts[0], "input_token_count": 9}
+    runs, problems = fixtures.detect_and_read("bfcl", fixtures.json_lines([body, single]))
+    calls = [[(tool.name, tool.input, tool.output) for tool in fixtures.steps(run, StepType.TOOL)] for run in runs]
+    assert calls[0] == [("find", {"title": "Dune"}, "shelf_7"), ("count", {}, "3")]
+    assert calls[1] == [("find", {"title": "Dune"}, None), ("count", {}, None)]
+    last = fixtures.steps(runs[0], StepType.MODEL)[-1]
+    assert fixtures.request_contents(last) == ["How many?", texts[0], "shelf_7\n3"]
+    assert (len(fixtures.steps(runs[0], StepType.TURN)), problems) == (1, [])
