@@ -6,15 +6,17 @@ what they returned (`tool-response`).
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedRun
+from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
-from traces.importers.common import transcripts
+from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import is_message, message_text, normalize_messages, result_text
+from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
@@ -36,7 +38,7 @@ _CODE_TOOL: Final = "python_interpreter"
 
 def sniff(sample: Sample) -> float:
     """Return the confidence that the file contains steps or messages of smolagents."""
-    return 1.0 if any(_items(value) for value in sample.values) else 0.0
+    return 1.0 if any(_items(value) or _is_failed_row(value) for value in sample.values) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -46,7 +48,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 
 def _runs(value: JSONValue, location: str, name: str) -> Iterator[RecordedRun]:
-    if items := _items(value):
+    if (items := _items(value)) or _is_failed_row(value):
         yield _run(as_object(value), items, location, name)
     elif isinstance(value, list):
         for index, item in enumerate(value):
@@ -62,6 +64,12 @@ def _items(value: JSONValue) -> list[JSONObject]:
     return items if is_memory else []
 
 
+def _is_failed_row(value: JSONValue) -> bool:
+    """Return whether `value` is the row of an evaluation whose agent failed before any step."""
+    body = as_object(value)
+    return bool(body.get("agent_error")) and {"agent_name", "question", "intermediate_steps"} <= body.keys()
+
+
 def _is_step(item: JSONObject) -> bool:
     return "step_number" in item and not item.keys().isdisjoint({"observations", "code_action", "model_output"})
 
@@ -69,7 +77,8 @@ def _is_step(item: JSONObject) -> bool:
 def _run(body: JSONObject, items: list[JSONObject], location: str, name: str) -> RecordedRun:
     is_steps = any(map(_is_step, items))
     entries = list(_steps(items, location) if is_steps else _messages(items, location))
-    task = as_text(first_member(body, "task", "question", "augmented_question"))
+    # `task` is the level of a question of GAIA.
+    task = as_text(first_member(body, "question", "augmented_question", "task"))
     if task and not is_steps and not any(as_object(entry.value).get("role") == "user" for entry in entries):
         entries = [TranscriptMessage(value={"role": "user", "content": task}, location=location), *entries]
     setting = TranscriptSettings(model=as_text(first_member(body, "model_id", "model")), agent=FORMAT)
@@ -78,13 +87,19 @@ def _run(body: JSONObject, items: list[JSONObject], location: str, name: str) ->
     steps = transcripts.build_steps(entries, setting)
     if answer is not None:
         steps = transcripts.replace_output(steps, result_text(answer))
+    failure, task_id = as_text(body.get("agent_error")), as_text(body.get("task_id"))
+    if failure:
+        steps[0] = replace(steps[0], status=StepStatus.ERROR, error=failure)
+    steps[0] = _with_totals(steps, as_object(body.get("token_counts")), location)
     return build_run(
         RunFacts(
             external_id=f"{FORMAT}-{content_id([body or [*items]], location)}",
             app=FORMAT,
             format=FORMAT,
             name=task or name,
-            failed=bool(body.get("agent_error")),
+            failed=bool(failure),
+            tags=[f"task:{task_id}"] if task_id else [],
+            judgements=benchmark_scores.read_judgements(body),
             metadata={key: item for key, item in body.items() if key not in _HOLDERS},
         ),
         steps,
@@ -92,13 +107,28 @@ def _run(body: JSONObject, items: list[JSONObject], location: str, name: str) ->
     )
 
 
+def _with_totals(steps: list[RecordedStep], counts: JSONObject, location: str) -> RecordedStep:
+    """Return the agent with the tokens of its row, unless its model calls have theirs."""
+    if not counts or any(step.tokens_in or step.tokens_out for step in steps):
+        return steps[0]
+    usage = normalize_usage(counts, location)
+    return replace(steps[0], tokens_in=usage.tokens_in, tokens_out=usage.tokens_out)
+
+
 def _final_output(item: JSONObject) -> JSONValue:
     return item.get("action_output") if item.get("is_final_answer") is True else None
 
 
 def _steps(items: list[JSONObject], location: str) -> Iterator[TranscriptMessage]:
+    observed = ""
     for index, item in enumerate(items):
         place = f"{location}/{index}"
+        if observed:
+            # As a memory writes it for the next request.
+            value: JSONObject = {"role": "user", "content": f"{_OBSERVATION}\n{observed}"}
+            yield TranscriptMessage(value=value, location=place, is_injected=True)
+        # The results of other calls are messages of their own.
+        observed = as_text(item.get("observations")) if _name(_calls(item)) == _CODE_TOOL else ""
         if "task" in item:
             yield TranscriptMessage(value={"role": "user", "content": item["task"]}, location=place)
         elif "system_prompt" in item:
@@ -110,7 +140,7 @@ def _steps(items: list[JSONObject], location: str) -> Iterator[TranscriptMessage
 def _step(item: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     """Yield the answer of a step, and what its calls returned."""
     answer = as_object(item.get("model_output_message"))
-    calls = as_list(item.get("tool_calls")) or as_list(answer.get("tool_calls"))
+    calls = _calls(item)
     is_code = _name(calls) == _CODE_TOOL
     text = first_member(item, "model_output", "plan") or answer.get("content")
     error = as_object(item.get("error"))
@@ -135,6 +165,10 @@ def _step(item: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     )
     if calls and not is_code:
         yield from _results(calls, item.get("observations"), message, location)
+
+
+def _calls(item: JSONObject) -> list[JSONValue]:
+    return as_list(item.get("tool_calls")) or as_list(as_object(item.get("model_output_message")).get("tool_calls"))
 
 
 def _name(calls: list[JSONValue]) -> str:

@@ -6,7 +6,7 @@ import orjson
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import RunStatus, StepType
+from traces.core.vocabulary import JudgementKind, RunStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
 from traces.payloads.messages import ModelAnswer
@@ -95,3 +95,18 @@ def test_calls_in_texts_of_messages_are_steps() -> None:
     assert len(fixtures.steps(run, StepType.TURN)) == 1
     assert (run.status, run.steps[-1].output) == (RunStatus.FAILED, {"text": "unknown"})
     assert read(messages).status is RunStatus.COMPLETED
+
+
+def test_rows_of_gaia_name_their_task_and_failures() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "python_interpreter", "arguments": "print(3)"}}
+    step = {"step_number": 1, "model_output": "I count.", "tool_calls": [call], "observations": "Execution logs:\n3"}
+    memory = [{"task": "Count Dune."}, step, {"step_number": 2, "model_output": "Three.", "observations": None}]
+    row = {"agent_name": "gpt-4o", "question": "Count Dune.", "task": "1", "task_id": "t1", "is_correct": False}
+    row |= {"prediction": "3", "intermediate_steps": memory, "token_counts": {"input": 90, "output": 8}}
+    failed = {**row, "task_id": "t2", "prediction": None, "intermediate_steps": [], "agent_error": "no model"}
+    (run, other), problems = fixtures.detect_and_read("smolagents", fixtures.json_lines([row, failed]))
+    assert (run.tags, run.steps[0].tokens_in, problems) == (("task:t1",), 90, [])
+    assert {item.name: item.kind for item in run.judgements} == {"is_correct": JudgementKind.FAIL}
+    last = fixtures.steps(run, StepType.MODEL)[-1]
+    assert fixtures.request_contents(last) == ["Count Dune.", "I count.", "Observation:\nExecution logs:\n3"]
+    assert (other.status, other.steps[0].error, other.name) == (RunStatus.FAILED, "no model", "Count Dune.")
