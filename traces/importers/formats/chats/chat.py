@@ -14,7 +14,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import benchmark_scores, transcripts
-from traces.importers.common.messages import is_message, normalize_tools
+from traces.importers.common.messages import is_message, message_text, normalize_tools
 from traces.importers.common.model_calls import normalize_answer, normalize_parameters, normalize_provider
 from traces.importers.common.names import find_model_name
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
@@ -23,6 +23,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_list
 from traces.importers.files.source import Source
 from traces.importers.formats.chats.openai_items import is_item_list, normalize_items, page_items
+from traces.importers.formats.chats.sharegpt import text_calls
 
 FORMAT = "chat"
 _IDS = ("run_id", "id", "traj_id", "trajectory_id", "uuid", "conversation_id", "session_id", "trace_id", "executionId")
@@ -30,7 +31,7 @@ _IDS = ("run_id", "id", "traj_id", "trajectory_id", "uuid", "conversation_id", "
 _CHAT_IDS = ("thread_id", "chat_id", "threadId", "chatId", "conversationId", "sessionId", "_id", "rollout_id")
 # Fields that distinguish the runs of one evaluation when they share its name or a session id.
 _COORDINATES = (
-    *("task_id", "sample_id", "trial", "epoch", "attempt"),
+    *("task_id", "instance_id", "sample_id", "trial", "epoch", "attempt"),
     *("suite_name", "user_task_id", "injection_task_id", "attack_type"),
 )
 _TRIAL = frozenset(
@@ -221,10 +222,7 @@ def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) 
         system=_system(body, transcript.messages),
         agent=as_text(as_object(body.get("config")).get("agent")) or "agent",
     )
-    messages = lines or [
-        TranscriptMessage(value=message, location=f"{transcript.location}/messages/{index}")
-        for index, message in enumerate(transcript.messages)
-    ]
+    messages = lines or list(_entries(transcript))
     messages += [
         TranscriptMessage(value=message, location=f"{transcript.location}/response") for message in transcript.extra
     ]
@@ -234,6 +232,20 @@ def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) 
     if (error := _error(body)) and not steps[0].error:
         steps = [replace(steps[0], status=StepStatus.ERROR, error=text_or_json(error)), *steps[1:]]
     return build_run(_facts(transcript, messages), steps, location=transcript.location)
+
+
+def _entries(transcript: _Transcript) -> Iterator[TranscriptMessage]:
+    """Yield the messages; after an answer with calls in its text, that of the user is what they returned."""
+    is_result = False
+    for index, message in enumerate(transcript.messages):
+        following = as_object(next(iter(transcript.messages[index + 1 : index + 2]), None))
+        result = following.get("content") if following.get("role") == "user" else None
+        body = as_object(message)
+        has_text = body.get("role") == "assistant" and not body.get("tool_calls")
+        actions = text_calls(message_text(body), result) if has_text else ()
+        location = f"{transcript.location}/messages/{index}"
+        yield TranscriptMessage(value=message, location=location, actions=actions, is_injected=is_result)
+        is_result = bool(actions) and result is not None
 
 
 def _system(body: JSONObject, messages: list[JSONValue]) -> JSONValue:
@@ -313,7 +325,7 @@ def _tags(body: JSONObject) -> list[str]:
     """Return tags to filter by: task, configuration, outcome."""
     config, outcome = as_object(body.get("config")), as_object(body.get("outcome"))
     tags = [as_text(tag) for tag in as_list(body.get("tags"))]
-    if (task := as_text(body.get("task_id"))) != "":
+    if (task := as_text(first_member(body, "task_id", "instance_id"))) != "":
         tags.append(f"task:{task}")
     tags += [f"{key}:{as_text(value)}" for key, value in config.items() if as_text(value) and key != "agent"]
     success = outcome.get("success")

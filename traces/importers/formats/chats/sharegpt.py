@@ -49,6 +49,9 @@ _CALLS: Final = frozenset({"function_call", "tool_call", "function-call"})
 _NOT_METADATA: Final = frozenset({"conversations", "conversation", "tools", "system", "id"})
 _SCORES: Final = ("reward", "score", "rating", "correct", "success", "resolved")
 _TAGGED_CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.S)
+_TAGGED_RESULT: Final = re.compile(r"<tool_response>(.*?)(?:</tool_response>|$)", re.S)
+_FUNCTION: Final = re.compile(r"<function=([\w.-]+)>(.*?)(?:</function>|$)", re.S)
+_PARAMETER: Final = re.compile(r"<parameter=([\w.-]+)>(.*?)(?:</parameter>|$)", re.S)
 
 
 def sniff(sample: Sample) -> float:
@@ -80,7 +83,8 @@ def _split_pair(turn: JSONObject) -> list[JSONObject]:
 def _run(body: JSONObject, location: str) -> RecordedRun:
     turn_values = require_list(first_member(body, "conversations", "conversation"), f"{location}/conversations")
     turns = [turn for value in turn_values for turn in _split_pair(as_object(value))]
-    model = as_text(first_member(body, "model", "model_name"))
+    # Hermes Agent writes it there.
+    model = as_text(first_member(body, "model", "model_name") or as_object(body.get("metadata")).get("model"))
     setting = TranscriptSettings(
         model=model,
         provider=normalize_provider(None, model),
@@ -135,7 +139,7 @@ def _recorded_message(turn: JSONObject, role: str, result: JSONObject, location:
         return TranscriptMessage(
             location=location, value={"role": role, "content": None, "tool_calls": _calls(content)}
         )
-    actions = tuple(_tagged_calls(as_text(content), result)) if role == "assistant" else ()
+    actions = text_calls(as_text(content), result.get("value")) if role == "assistant" else ()
     return TranscriptMessage(location=location, value={"role": role, "content": content}, actions=actions)
 
 
@@ -145,13 +149,38 @@ def _calls(value: JSONValue) -> list[JSONValue]:
     return [{**as_object(call), "id": ""} for call in list_or_single(calls)]
 
 
-def _tagged_calls(content: str, result: JSONObject) -> Iterator[TextAction]:
-    """Yield the calls inside the text of an answer, in the style of Hermes models."""
-    for call in (as_object(parse_embedded(match)) for match in _TAGGED_CALL.findall(content)):
+def text_calls(content: str, result: JSONValue) -> tuple[TextAction, ...]:
+    """Return the calls inside the text of an answer, with what the message after it says that they returned."""
+    calls = [*_json_calls(content), *_xml_calls(content)]
+    outputs = _results(result)
+    is_by_call = len(outputs) == len(calls)
+    return tuple(
+        TextAction(
+            name=name,
+            arguments=arguments,
+            output=outputs[index] if is_by_call else result,
+            status=StepStatus.PARTIAL if result is None else StepStatus.OK,
+        )
+        for index, (name, arguments) in enumerate(calls)
+    )
+
+
+def _json_calls(content: str) -> Iterator[tuple[str, JSONValue]]:
+    """Yield calls in the style of Hermes models."""
+    for call in (as_object(parse_embedded(match.strip())) for match in _TAGGED_CALL.findall(content)):
         if name := as_text(call.get("name")):
-            yield TextAction(
-                name=name,
-                arguments=first_member(call, "arguments", "parameters"),
-                output=result.get("value"),
-                status=StepStatus.OK if result else StepStatus.PARTIAL,
-            )
+            yield name, first_member(call, "arguments", "parameters")
+
+
+def _xml_calls(content: str) -> Iterator[tuple[str, JSONValue]]:
+    """Yield calls as OpenHands and SWE-smith write them for models without calls of tools."""
+    for name, body in _FUNCTION.findall(content):
+        yield name, {key: value.strip("\n") for key, value in _PARAMETER.findall(body)}
+
+
+def _results(result: JSONValue) -> list[JSONValue]:
+    """Return the results that a text has in tags, without these; Hermes Agent repeats the call in them."""
+    bodies = [parse_embedded(text.strip()) for text in _TAGGED_RESULT.findall(as_text(result))]
+    return [
+        body["content"] if isinstance(body, dict) and {"name", "content"} <= body.keys() else body for body in bodies
+    ]

@@ -306,3 +306,18 @@ def test_call_of_litellm_has_its_response_and_settings() -> None:
     assert (model.model, model.tokens_in, model.tokens_out) == ("claude-4", 12, 3)
     assert model.input == {"messages": [fixtures.REQUEST], "parameters": {"temperature": 0.5}}
     assert model.output == {"message": {"role": "assistant", "content": '{"commands": []}'}, "finish_reason": "stop"}
+
+
+def test_calls_in_texts_are_answered_by_the_next_message() -> None:
+    call = "I look.\n<function=bash>\n<parameter=command>\nls shelf_7\n</parameter>\n</function>"
+    texts = ["Is Dune in stock?", call, "OBSERVATION:\ndune.txt", "Yes.", "Thanks."]
+    messages = [{"role": ("assistant" if index % 2 else "user"), "content": text} for index, text in enumerate(texts)]
+    rows = [{"run_id": "evaluation", "instance_id": name, "messages": messages} for name in ("shop-1", "shop-2")]
+    runs = read(*rows)
+    assert [run.external_id for run in runs] == ["evaluation/shop-1", "evaluation/shop-2"]
+    (tool,) = fixtures.steps(runs[0], StepType.TOOL)
+    assert (tool.name, tool.input, tool.output) == ("bash", {"command": "ls shelf_7"}, "OBSERVATION:\ndune.txt")
+    turns = [step.name for step in fixtures.steps(runs[0], StepType.TURN)]
+    assert turns == ["Is Dune in stock?", "Thanks."], "a result is no turn"
+    (unclosed,) = read({"messages": [messages[0], {"role": "assistant", "content": "<function=a>" * 100_000}]})
+    assert len(fixtures.steps(unclosed, StepType.TOOL)) == 1, "read in linear time"

@@ -317,3 +317,14 @@ def test_chatgpt_without_parents_is_ordered_by_its_children() -> None:
     (model,) = fixtures.steps(run, StepType.MODEL)
     assert (fixtures.request_contents(model), fixtures.answer_contents(run)) == (["Is Dune in stock?"], ["Yes."])
     assert problems == []
+
+
+def test_results_in_tags_answer_their_calls() -> None:
+    calls = [f'<tool_call>\n{{"name": "{name}", "arguments": {{}}}}\n</tool_call>' for name in ("find", "count")]
+    bodies = [{"tool_call_id": "c1", "name": "find", "content": {"shelf": 7}}, {"copies": 3}]
+    results = [f"<tool_response>\n{orjson.dumps(body).decode()}\n</tool_response>" for body in bodies]
+    turns = [{"from": "human", "value": "Dune?"}, {"from": "gpt", "value": "\n".join(calls)}]
+    turns += [{"from": "tool", "value": "\n".join(results)}, {"from": "gpt", "value": "Yes."}]
+    (run,) = read("sharegpt", {"conversations": turns, "metadata": {"model": "anthropic/claude-sonnet-4.5"}})
+    assert [tool.output for tool in fixtures.steps(run, StepType.TOOL)] == [{"shelf": 7}, {"copies": 3}]
+    assert fixtures.steps(run, StepType.MODEL)[0].model == "anthropic/claude-sonnet-4.5"
