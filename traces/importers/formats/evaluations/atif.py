@@ -24,7 +24,15 @@ from traces.importers.common.transcript_messages import TranscriptMessage, Trans
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source, parse_records
-from traces.importers.formats.evaluations.harbor_trials import Trial, find_trials, is_trial, read_trial, trajectory_key
+from traces.importers.formats.evaluations.harbor_trials import (
+    Trial,
+    find_trials,
+    is_trial,
+    lone_trials,
+    read_trial,
+    trajectory_key,
+    trial_run,
+)
 
 FORMAT = "atif"
 _CONTINUATION: Final = re.compile(r"(.+)-cont-([1-9]\d{0,5})")
@@ -73,9 +81,11 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         else:
             _add_part(sessions.setdefault(item.session, []), item)
     runs = [list(parts.values()) for copies in sessions.values() for parts in copies]
-    matches = find_trials(
-        trials, [{part.file: trajectory_key(part.file, part.body) for part in parts} for parts in runs]
-    )
+    files = [{part.file: trajectory_key(part.file, part.body) for part in parts} for parts in runs]
+    alone = lone_trials(trials, files)
+    yield from map(trial_run, alone)
+    folders = {trial.key for trial in alone}
+    matches = find_trials([trial for trial in trials if trial.key not in folders], files)
     for parts, trial in zip(runs, matches, strict=True):
         yield _run(sorted(parts, key=lambda part: part.number), trial)
 

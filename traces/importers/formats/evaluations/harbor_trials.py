@@ -5,7 +5,7 @@ A trajectory does not name its trial. It belongs to the result of its folder:
     <trial>/result.json     <trial>/agent/trajectory.json
 
 Without folders, it belongs to the only result of its agent with the same tokens: Harbor copies them from the
-trajectory.
+trajectory. A folder without a trajectory is of an agent that writes its own log: its result is a run without steps.
 """
 
 from collections import Counter
@@ -14,16 +14,21 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, is_integer
+from traces.core.json_access import as_object, as_text, is_integer, omit
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedJudgement
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.judgements import judgement, termination
+from traces.importers.common.model_calls import parse_cost, parse_token_count
+from traces.importers.common.run_builder import AGENT_KEY, RunFacts, build_run
+from traces.importers.common.times import parse_span
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 
 NO_TRAJECTORIES: Final = "results of trials without their steps: import the trajectories of the trials"
 _UNKNOWN: Final = "the rewards were not imported: import its folder, or an archive of it"
 _AGENT_FOLDER: Final = "agent"
+_FOLDER: Final = "folder "
 # In the folder of an agent, the trajectories of its subagents are files beside this one.
 _MAIN_FILE: Final = "trajectory.json"
 
@@ -74,6 +79,55 @@ def trajectory_key(name: str, body: JSONObject) -> str:
     )
 
 
+def lone_trials(trials: Sequence[Trial], sessions: Sequence[Mapping[str, str]]) -> list[Trial]:
+    """Return the trials whose folders have no trajectory."""
+    known = {key for session in sessions for key in session.values()}
+    return [trial for trial in trials if trial.key.startswith(_FOLDER) and trial.key not in known]
+
+
+def trial_run(trial: Trial) -> RecordedRun:
+    """Build the run of a trial from its result alone: its totals, times, rewards and the exception that ended it."""
+    body, agent = trial.body, as_object(trial.body.get("agent_info"))
+    model, result = as_object(agent.get("model_info")), as_object(body.get("agent_result"))
+    times, whole = (
+        parse_span(span.get("started_at"), span.get("finished_at"), "/")
+        for span in (as_object(body.get("agent_execution")), body)
+    )
+    failure = as_text(as_object(body.get("exception_info")).get("exception_message")) or trial.error
+    step = RecordedStep(
+        key=AGENT_KEY,
+        type=StepType.AGENT,
+        name=as_text(agent.get("name")) or "agent",
+        status=StepStatus.ERROR if failure else StepStatus.OK,
+        error=failure,
+        model=as_text(model.get("name")),
+        provider=as_text(model.get("provider")),
+        tokens_in=parse_token_count(result.get("n_input_tokens"), "/agent_result"),
+        tokens_cached=parse_token_count(result.get("n_cache_tokens"), "/agent_result"),
+        tokens_out=parse_token_count(result.get("n_output_tokens"), "/agent_result"),
+        cost_usd=parse_cost(result.get("cost_usd")),
+        started_at=times.start,
+        ended_at=times.end,
+    )
+    task = as_text(body.get("task_name"))
+    return build_run(
+        RunFacts(
+            external_id=as_text(body.get("id")) or as_text(body.get("trial_name")),
+            app=step.name,
+            format="atif",
+            name=task,
+            failed=bool(failure),
+            started_at=whole.start,
+            ended_at=whole.end,
+            tags=[f"task:{task}"] if task else [],
+            metadata=omit(body, "id"),
+            judgements=trial.judgements(),
+        ),
+        [step],
+        location=trial.source.name,
+    )
+
+
 def find_trials(trials: Sequence[Trial], sessions: Sequence[Mapping[str, str]]) -> list[Trial | None]:
     """Return the trial of each session, of which the keys are given by file; None if no trial is the only one.
 
@@ -104,7 +158,7 @@ def _is_main(file: str) -> bool:
 
 def _key(folder: PurePosixPath, agent: JSONObject, tokens_in: JSONValue, tokens_out: JSONValue) -> str:
     if folder.name:
-        return f"folder {folder}"
+        return f"{_FOLDER}{folder}"
     name = as_text(agent.get("name"))
     are_counted = is_integer(tokens_in) and is_integer(tokens_out) and bool(tokens_in and tokens_out)
     return f"tokens {name} {tokens_in} {tokens_out}" if name and are_counted else ""

@@ -7,7 +7,7 @@ import orjson
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import RunStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
 from traces.payloads.messages import ModelAnswer, ModelRequest
@@ -125,6 +125,7 @@ def read_trials(files: dict[str, dict[str, Any]]) -> tuple[dict[str, list[tuple[
 
 
 def test_rewards_reach_trajectories_by_folder() -> None:
+    times = {"started_at": "2026-01-26T02:24:45.626283", "finished_at": "2026-01-26T02:27:43.844233"}
     steps = (("user", "Count the books.", False), ("agent", "Three.", False))
     facts, problems = read_trials(
         {
@@ -133,16 +134,25 @@ def test_rewards_reach_trajectories_by_folder() -> None:
             "all.zip/a/result.json": trial("a", 0.0),
             "all.zip/b/agent/trajectory.json": trajectory("s-b", *steps),
             "all.zip/b/result.json": trial("b", None, exception="AgentTimeoutError"),
-            "all.zip/c/result.json": trial("c", 1.0),
+            "all.zip/c/result.json": {**trial("c", 1.0, tokens=90), "agent_execution": times},
         }
     )
     assert facts == {
         "s-a": [("status", "completed"), ("reward", 0.0)],
         "s-a-summary": [("status", "completed")],
         "s-b": [("status", "failed"), ("termination_reason", None)],
+        "id-of-c": [("status", "completed"), ("reward", 1.0)],
     }
-    (problem,) = problems
-    assert problem.startswith("all.zip/c/result.json: the rewards were not imported")
+    assert problems == []
+
+
+def test_trial_without_a_trajectory_has_its_totals_and_its_exception() -> None:
+    late = trial("late", None, tokens=90, exception="AgentTimeoutError")
+    source = Source(name="jobs/late/result.json", data=orjson.dumps(late))
+    (run,) = registry.get_importer("atif").runs([source])
+    (agent,) = run.steps[:1]
+    assert (agent.model, agent.tokens_in, agent.tokens_out, agent.error) == ("gpt-5", 90, 7, "late")
+    assert (run.name, run.app, run.status, run.tags) == ("count-books", "t2", RunStatus.FAILED, ("task:count-books",))
 
 
 def test_rewards_without_folders_need_equal_tokens() -> None:
