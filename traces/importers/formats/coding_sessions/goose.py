@@ -153,7 +153,7 @@ def _event(body: JSONObject) -> JSONObject:
     return as_object(body.get("message"))
 
 
-def _joined(messages: list[JSONValue]) -> Iterator[tuple[int, JSONObject]]:
+def _whole_messages(messages: list[JSONValue]) -> Iterator[tuple[int, JSONObject]]:
     """Yield each message with its number; the parts of one have the same id."""
     last: tuple[int, JSONObject] | None = None
     for index, message in enumerate(map(as_object, messages)):
@@ -170,15 +170,15 @@ def _joined(messages: list[JSONValue]) -> Iterator[tuple[int, JSONObject]]:
 
 
 def _join_texts(blocks: list[JSONValue]) -> list[JSONValue]:
-    joined: list[JSONValue] = []
+    whole: list[JSONValue] = []
     for block in map(as_object, blocks):
         name = _kind(block)
-        previous = as_object(joined[-1]) if joined else {}
+        previous = as_object(whole[-1]) if whole else {}
         if name in ("text", "thinking") and _kind(previous) == name:
-            joined[-1] = {**previous, **block, name: as_text(previous.get(name)) + as_text(block.get(name))}
+            whole[-1] = {**previous, **block, name: as_text(previous.get(name)) + as_text(block.get(name))}
         else:
-            joined.append(block)
-    return joined
+            whole.append(block)
+    return whole
 
 
 def _run(session: JSONObject, messages: list[JSONValue], location: str, name: str) -> RecordedRun:
@@ -194,7 +194,9 @@ def _run(session: JSONObject, messages: list[JSONValue], location: str, name: st
         parameters=normalize_parameters({key: config[key] for key in ("temperature", "max_tokens") if config.get(key)}),
         agent=FORMAT,
     )
-    entries = [entry for index, message in _joined(messages) for entry in _entries(message, f"{location}/{index}")]
+    entries = [
+        entry for index, message in _whole_messages(messages) for entry in _entries(message, f"{location}/{index}")
+    ]
     return build_run(
         RunFacts(
             external_id=id,

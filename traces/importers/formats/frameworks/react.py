@@ -47,7 +47,7 @@ _NAMES: Final = ("name", "tool", "tool_name", "function", "action", "action_type
 # Such as `search[poems]` and `click("12")`.
 _CALL: Final = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\[(.*)\]|\((.*)\))\s*", re.S)
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]*")
-_NUMBERED: Final = re.compile(r"(thought|tool_name|tool_args|observation)_(\d{1,4})")
+_MEMBER: Final = re.compile(r"(thought|tool_name|tool_args|observation)_(\d{1,4})")
 
 
 def sniff(sample: Sample) -> float:
@@ -90,7 +90,7 @@ def _is_step(step: JSONObject) -> bool:
 
 def _steps(value: JSONValue) -> list[JSONObject]:
     if isinstance(value, dict):
-        return _numbered_steps(value)
+        return _dspy_steps(value)
     return [_step(item) for item in as_list(value)]
 
 
@@ -102,10 +102,10 @@ def _step(value: JSONValue) -> JSONObject:
     return {name.strip().lower().replace(" ", "_"): item for name, item in as_object(value).items()}
 
 
-def _numbered_steps(body: JSONObject) -> list[JSONObject]:
+def _dspy_steps(body: JSONObject) -> list[JSONObject]:
     steps: dict[int, JSONObject] = {}
     for name, value in body.items():
-        if match := _NUMBERED.fullmatch(name):
+        if match := _MEMBER.fullmatch(name):
             steps.setdefault(int(match[2]), {})[match[1]] = value
     return [steps[number] for number in sorted(steps)]
 

@@ -120,15 +120,15 @@ def _final_output(item: JSONObject) -> JSONValue:
 
 
 def _steps(items: list[JSONObject], location: str) -> Iterator[TranscriptMessage]:
-    observed = ""
+    observation = ""
     for index, item in enumerate(items):
         place = f"{location}/{index}"
-        if observed:
+        if observation:
             # As a memory writes it for the next request.
-            value: JSONObject = {"role": "user", "content": f"{_OBSERVATION}\n{observed}"}
+            value: JSONObject = {"role": "user", "content": f"{_OBSERVATION}\n{observation}"}
             yield TranscriptMessage(value=value, location=place, is_injected=True)
         # The results of other calls are messages of their own.
-        observed = as_text(item.get("observations")) if _name(_calls(item)) == _CODE_TOOL else ""
+        observation = as_text(item.get("observations")) if _name(_calls(item)) == _CODE_TOOL else ""
         if "task" in item:
             yield TranscriptMessage(value={"role": "user", "content": item["task"]}, location=place)
         elif "system_prompt" in item:
