@@ -12,7 +12,19 @@ from traces.importers.common.judgements import judgement, termination
 from traces.ingest.outcome_rules import TERMINATION
 
 _NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d{1,15})?")
-_SCORES = ("reward", "score", "success", "passed", "pass", "resolved", "is_correct", "correct", "utility", "security")
+_SCORES = (
+    "reward",
+    "final_reward",
+    "score",
+    "success",
+    "passed",
+    "pass",
+    "resolved",
+    "is_correct",
+    "correct",
+    "utility",
+    "security",
+)
 # Where benchmarks write the result of a trial.
 _RESULTS = ("outcome", "reward_info", "eval_result")
 _VERDICT_WORDS = {

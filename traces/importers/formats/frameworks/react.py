@@ -14,9 +14,12 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.identity import content_id
+from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
@@ -27,6 +30,16 @@ _TASKS: Final = ("task", "question", "query", "instruction", "goal", "problem", 
 _IDS: Final = ("task_id", "instance_id", "question_id", "episode_id", "run_id", "uid", "id")
 # `answer` may be the expected one.
 _ANSWERS: Final = ("final_answer", "prediction", "predicted_answer", "model_answer", "output", "response")
+# Beside one of these, and in DSPy, it is that of the agent.
+_EXPECTED: Final = (
+    "ground_truth",
+    "expected",
+    "expected_answer",
+    "true_answer",
+    "gt_answer",
+    "gold_answer",
+    "reference",
+)
 _THOUGHTS: Final = ("thought", "reasoning", "thinking", "rationale")
 _ACTIONS: Final = ("tool", "tool_name", "action")
 _ARGUMENTS: Final = (
@@ -111,12 +124,16 @@ def _dspy_steps(body: JSONObject) -> list[JSONObject]:
 
 
 def _run(body: JSONObject, name: str, location: str) -> RecordedRun:
-    steps = _steps(body[name])
+    steps = _with_results(_steps(body[name]))
     task, id = first_member(body, *_TASKS), text_or_json(first_member(body, *_IDS) or "")
     model = as_text(first_member(body, "model", "model_name", "llm"))
     entries = [
         entry for index, step in enumerate(steps) for entry in _entries(step, index, f"{location}/{name}/{index}")
     ]
+    if seen := steps[0].get("seen"):
+        entries.insert(
+            0, TranscriptMessage(value={"role": "user", "content": seen}, location=location, is_injected=bool(task))
+        )
     if task:
         request: JSONObject = {"role": "user", "content": task if isinstance(task, str) else text_or_json(task)}
         entries.insert(0, TranscriptMessage(value=request, location=location))
@@ -137,9 +154,25 @@ def _run(body: JSONObject, name: str, location: str) -> RecordedRun:
     )
 
 
+def _with_results(steps: list[JSONObject]) -> list[JSONObject]:
+    """Give each step what its action led to: logs that name the observation first mean what the agent saw before."""
+    names = [name for name in (steps or [{}])[0] if name in {*_OBSERVATIONS, *_ACTIONS}]
+    if not names or names[0] not in _OBSERVATIONS:
+        return steps
+    observations = [first_member(step, *_OBSERVATIONS) for step in steps]
+    rest = [omit(step, *_OBSERVATIONS) for step in steps]
+    later = [*observations[1:], None]
+    shifted: list[JSONObject] = [{**step, "observation": item} for step, item in zip(rest, later, strict=True)]
+    return [{**shifted[0], "seen": observations[0]}, *shifted[1:]]
+
+
 def _answer(body: JSONObject, steps: list[JSONObject]) -> str:
     """Return the answer that the log states, or that of the last action; `answer` may be the expected one."""
-    if text := next((text for key in _ANSWERS if (text := as_text(body.get(key)))), ""):
+    is_own = not body.keys().isdisjoint(_EXPECTED) or any(
+        _MEMBER.fullmatch(key) for key in as_object(body.get(_LISTS[0]))
+    )
+    names = (*_ANSWERS, "answer") if is_own else _ANSWERS
+    if text := next((text for key in names if (text := as_text(body.get(key)))), ""):
         return text
     last = steps[-1] if steps else {}
     final = as_text(last.get("final_answer"))
@@ -153,8 +186,8 @@ def _entries(step: JSONObject, index: int, location: str) -> Iterator[Transcript
     """Yield the answer of a step, with its call, and the result."""
     tool, arguments = _call(step)
     call: JSONObject = {"id": f"step-{index + 1}", "name": tool, "arguments": arguments}
-    facts = {name: step[name] for name in _ANSWER_FIELDS if step.get(name)}
-    details = other_members(step, {*_STEP_FIELDS, *_ANSWER_FIELDS, "error"})
+    facts = {name: step[name] for name in _ANSWER_FIELDS if step.get(name) and _is_fact(name, step[name])}
+    details = other_members(step, {*_STEP_FIELDS, *facts, "error", "seen"})
     value: JSONObject = {
         "role": "assistant",
         "content": "\n\n".join(text for name in (*_THOUGHTS, "final_answer") if (text := as_text(step.get(name)))),
@@ -166,10 +199,20 @@ def _entries(step: JSONObject, index: int, location: str) -> Iterator[Transcript
     observation = next((item for name in _OBSERVATIONS if (item := step.get(name)) is not None), None)
     error = as_text(step.get("error"))
     if observation is not None or error:
-        result: JSONObject = {"content": error if observation is None else observation}
+        result: JSONObject = {"content": error if observation is None else result_text(observation)}
         failure: JSONObject = {"error": error} if error else {}
         role: JSONObject = {"role": "tool", "tool_call_id": call["id"]} if tool else {"role": "user"}
         yield TranscriptMessage(value={**role, **result, **failure}, location=location, is_injected=not tool)
+
+
+def _is_fact(name: str, value: JSONValue) -> bool:
+    """Return whether a step states a fact as an answer does; some write a time without its day."""
+    if name != "timestamp":
+        return True
+    try:
+        return parse_time(value, "") is not None
+    except BadFile:
+        return False
 
 
 def _call(step: JSONObject) -> tuple[str, JSONValue]:

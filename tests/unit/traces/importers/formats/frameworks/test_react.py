@@ -67,3 +67,27 @@ def test_answer_and_failure_of_a_step() -> None:
 def test_steps_by_lines_are_one_run() -> None:
     (run,), _ = fixtures.detect_and_read("react", fixtures.json_lines(STEPS))
     assert [tool.name for tool in fixtures.steps(run, StepType.TOOL)] == ["search", "finish"]
+
+
+def test_observation_before_the_action_is_the_result_of_the_action_before() -> None:
+    seen = ["You are in a shop.", "You see shelf 7."]
+    steps = [
+        {"step": index + 1, "observation": text, "action": f"go to shelf {index}"} for index, text in enumerate(seen)
+    ]
+    run = read({"task_description": "Find Dune.", "final_reward": 1.0, "trajectory": steps})
+    first, last = fixtures.steps(run, StepType.TOOL)
+    assert (first.output, last.status) == ("You see shelf 7.", StepStatus.PARTIAL)
+    model = fixtures.steps(run, StepType.MODEL)[0]
+    assert fixtures.request_contents(model) == ["Find Dune.", "You are in a shop."]
+    assert [item.name for item in run.judgements] == ["final_reward"]
+    assert len(fixtures.steps(run, StepType.TURN)) == 1
+
+
+def test_answer_beside_the_expected_one_is_that_of_the_agent() -> None:
+    steps = [{"thought": "t", "tool": "find", "observation": ["a", "b"], "timestamp": "soon"}]
+    run = read({"question": "q", "answer": "three", "ground_truth": "4", "steps": steps})
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (run.steps[-1].output, tool.output) == ({"text": "three"}, '["a","b"]')
+    assert fixtures.steps(run, StepType.MODEL)[0].attributes == {"details": {"timestamp": "soon"}}
+    expected_only = read({"question": "q", "answer": "4", "steps": steps})
+    assert expected_only.steps[-1].output == {"text": "t"}
