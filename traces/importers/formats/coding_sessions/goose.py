@@ -5,6 +5,7 @@ The output is one object with all messages, or lines of events, where an answer 
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
@@ -197,6 +198,9 @@ def _run(session: JSONObject, messages: list[JSONValue], location: str, name: st
     entries = [
         entry for index, message in _whole_messages(messages) for entry in _entries(message, f"{location}/{index}")
     ]
+    if entries and as_object(entries[0].value).get("role") == "assistant":
+        # Output of a command lacks the request; without it, an answer would be taken for a greeting.
+        entries[0] = replace(entries[0], request_messages=[])
     return build_run(
         RunFacts(
             external_id=id,

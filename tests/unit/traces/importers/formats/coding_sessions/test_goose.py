@@ -50,6 +50,8 @@ def test_output_of_a_command_joins_the_parts_of_answers() -> None:
         message("assistant", {"type": "toolRequest", "id": "c1", "toolCall": call}),
         message("user", {"type": "toolResponse", "id": "c1", "toolResult": result}),
     ]
+    ((short,), _) = fixtures.detect_and_read("goose", orjson.dumps({"messages": parts[:2]}))
+    assert fixtures.answer_contents(short) == ["Let me look."], "an answer alone is no greeting"
     lines = [*({"type": "message", "message": part} for part in parts), {"type": "complete", "total_tokens": 129}]
     for data in (fixtures.json_lines(lines), orjson.dumps({"messages": parts, "metadata": {"total_tokens": 129}})):
         ((run,), problems) = fixtures.detect_and_read("goose", data)
