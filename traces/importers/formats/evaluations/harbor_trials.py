@@ -81,8 +81,8 @@ def trajectory_key(name: str, body: JSONObject) -> str:
 
 def lone_trials(trials: Sequence[Trial], sessions: Sequence[Mapping[str, str]]) -> list[Trial]:
     """Return the trials whose folders have no trajectory."""
-    known = {key for session in sessions for key in session.values()}
-    return [trial for trial in trials if trial.key.startswith(_FOLDER) and trial.key not in known]
+    keys = {key for session in sessions for key in session.values()}
+    return [trial for trial in trials if trial.key.startswith(_FOLDER) and trial.key not in keys]
 
 
 def trial_run(trial: Trial) -> RecordedRun:

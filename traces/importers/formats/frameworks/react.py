@@ -130,9 +130,9 @@ def _run(body: JSONObject, name: str, location: str) -> RecordedRun:
     entries = [
         entry for index, step in enumerate(steps) for entry in _entries(step, index, f"{location}/{name}/{index}")
     ]
-    if seen := steps[0].get("seen"):
+    if opening := steps[0].get("opening"):
         entries.insert(
-            0, TranscriptMessage(value={"role": "user", "content": seen}, location=location, is_injected=bool(task))
+            0, TranscriptMessage(value={"role": "user", "content": opening}, location=location, is_injected=bool(task))
         )
     if task:
         request: JSONObject = {"role": "user", "content": task if isinstance(task, str) else text_or_json(task)}
@@ -162,8 +162,8 @@ def _with_results(steps: list[JSONObject]) -> list[JSONObject]:
     observations = [first_member(step, *_OBSERVATIONS) for step in steps]
     rest = [omit(step, *_OBSERVATIONS) for step in steps]
     later = [*observations[1:], None]
-    shifted: list[JSONObject] = [{**step, "observation": item} for step, item in zip(rest, later, strict=True)]
-    return [{**shifted[0], "seen": observations[0]}, *shifted[1:]]
+    pairs: list[JSONObject] = [{**step, "observation": item} for step, item in zip(rest, later, strict=True)]
+    return [{**pairs[0], "opening": observations[0]}, *pairs[1:]]
 
 
 def _answer(body: JSONObject, steps: list[JSONObject]) -> str:
@@ -187,7 +187,7 @@ def _entries(step: JSONObject, index: int, location: str) -> Iterator[Transcript
     tool, arguments = _call(step)
     call: JSONObject = {"id": f"step-{index + 1}", "name": tool, "arguments": arguments}
     facts = {name: step[name] for name in _ANSWER_FIELDS if step.get(name) and _is_fact(name, step[name])}
-    details = other_members(step, {*_STEP_FIELDS, *facts, "error", "seen"})
+    details = other_members(step, {*_STEP_FIELDS, *facts, "error", "opening"})
     value: JSONObject = {
         "role": "assistant",
         "content": "\n\n".join(text for name in (*_THOUGHTS, "final_answer") if (text := as_text(step.get(name)))),

@@ -70,9 +70,9 @@ def test_steps_by_lines_are_one_run() -> None:
 
 
 def test_observation_before_the_action_is_the_result_of_the_action_before() -> None:
-    seen = ["You are in a shop.", "You see shelf 7."]
+    texts = ["You are in a shop.", "You see shelf 7."]
     steps = [
-        {"step": index + 1, "observation": text, "action": f"go to shelf {index}"} for index, text in enumerate(seen)
+        {"step": index + 1, "observation": text, "action": f"go to shelf {index}"} for index, text in enumerate(texts)
     ]
     run = read({"task_description": "Find Dune.", "final_reward": 1.0, "trajectory": steps})
     first, last = fixtures.steps(run, StepType.TOOL)
