@@ -129,9 +129,9 @@ class Redactor:
             return self._object(value, states, exempt)
         if isinstance(value, list) and states:
             return self._list(value, name, states, exempt)
-        if isinstance(value, str) and states and (parsed := _json_in(value)) is not None:
-            redacted = self._value(parsed, name, states, exempt)
-            value = value if redacted is parsed else json.dumps(redacted, ensure_ascii=False)
+        if isinstance(value, str) and states and (document := _json_in(value)) is not None:
+            new_document = self._value(document, name, states, exempt)
+            value = value if new_document is document else json.dumps(new_document, ensure_ascii=False)
         return value if exempt else self._part(value, name)
 
     def _object(self, value: JSONObject, states: States, exempt: bool) -> JSONObject:

@@ -14,7 +14,7 @@ from traces.payloads.messages import ModelRequest
 
 NAME_LENGTH: Final = 120
 # How coding agents mark what the user wrote within a message.
-_TAGGED: Final = re.compile(r"(?m:^)<(task|user_query)>\s*(?!</)(\S.*?)(?:</\1>|\Z)", re.S)
+_TAG: Final = re.compile(r"(?m:^)<(task|user_query)>\s*(?!</)(\S.*?)(?:</\1>|\Z)", re.S)
 # What the gateway calls requests of an MCP client that are no tool calls, such as the list of tools.
 _PROTOCOL: Final = "mcp."
 _MOST_TOOLS: Final = 3
@@ -62,7 +62,7 @@ def _first_request(messages: Sequence[JSONValue]) -> str:
     """Return the text of the first user message that has one."""
     requests = (message_text(message) for message in messages if as_object(message).get("role") == "user")
     request = next((request for request in requests if request.strip()), "")
-    return match[2] if (match := _TAGGED.search(request)) else request
+    return match[2] if (match := _TAG.search(request)) else request
 
 
 def _task_text(value: JSONValue) -> str:

@@ -114,9 +114,12 @@ def _step(event: JSONObject, outer_ids: AbstractSet[str]) -> RecordedStep:
     settings = {**config, **as_object(config.get("hyperparameters"))}
     is_model = facts.type is StepType.MODEL
     rest = {name: item for name, item in config.items() if name not in _CONFIG | (SETTINGS if is_model else set())}
-    known = {*_SPAN_NAMES, "model_name", *(_COUNTS if is_model else ()), *(_COSTS if is_model else ())}
-    others = omit(metadata, *known) if key != event["session_id"] else {}
-    facts.attributes |= {**({"config": rest} if rest else {}), **({"metadata": others} if others else {})}
+    excluded_names = {*_SPAN_NAMES, "model_name", *(_COUNTS if is_model else ()), *(_COSTS if is_model else ())}
+    further_metadata = omit(metadata, *excluded_names) if key != event["session_id"] else {}
+    facts.attributes |= {
+        **({"config": rest} if rest else {}),
+        **({"metadata": further_metadata} if further_metadata else {}),
+    }
     if facts.type is StepType.TOOL:
         _add_tool(facts, event, config)
     elif is_model:
@@ -161,11 +164,13 @@ def _inputs(value: JSONValue) -> JSONValue:
     body = as_object(value)
     if not has_list(body, "chat_history"):
         return value or None
-    messages = [message for item in as_list(body["chat_history"]) for message in normalize_messages([_parsed(item)])]
+    messages = [
+        message for item in as_list(body["chat_history"]) for message in normalize_messages([_json_or_text(item)])
+    ]
     return {**omit(body, "chat_history"), "messages": [*messages]}
 
 
-def _parsed(value: JSONValue) -> JSONValue:
+def _json_or_text(value: JSONValue) -> JSONValue:
     """Return a message with its blocks: HoneyHive makes a text of a result that is the only one."""
     message = as_object(value)
     content = parse_embedded(message.get("content")) if message.get("role") == "tool" else None

@@ -123,7 +123,7 @@ def _call(name: str, request: JSONObject, answer: JSONObject) -> JSONObject:
     facts = as_objects(answer.get("meta")) or [_meta(reply) for reply in replies]
     meta = facts[0] if facts else {}
     usage = normalize_usage(as_object(meta.get("usage")), name)
-    others: JSONObject = {
+    parameters: JSONObject = {
         member: value for member, value in request.items() if member not in _REQUEST_MEMBERS and value is not None
     }
     return _present(
@@ -139,7 +139,7 @@ def _call(name: str, request: JSONObject, answer: JSONObject) -> JSONObject:
             "gen_ai.usage.cache_read.input_tokens": usage.tokens_cached,
             "llm.finish_reason": meta.get("finish_reason"),
             **extra_model_fields({"usage": meta.get("usage")}),
-            name: others or None,
+            name: parameters or None,
         }
     )
 

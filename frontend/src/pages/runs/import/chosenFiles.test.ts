@@ -17,7 +17,8 @@ function entryOf(name: string, content: Tree | string, folder = ""): FileSystemE
   return { name, fullPath, isDirectory: true, createReader } as never;
 }
 
-const itemOf = (entry: FileSystemEntry | null) => ({ webkitGetAsEntry: () => entry }) as never as DataTransferItem;
+const itemOf = (entry: FileSystemEntry | null, file: File | null = null) =>
+  ({ webkitGetAsEntry: () => entry, getAsFile: () => file }) as never as DataTransferItem;
 
 test("reads the folders of a drop to the end, without hidden files", async () => {
   const folder = {
@@ -37,6 +38,11 @@ test("fails if an entry cannot be read", async () => {
     file: (_: unknown, fail: (error: Error) => void) => fail(new Error("locked")),
   };
   await expect(droppedFiles([itemOf(lockedFile as never)])).rejects.toThrow("locked");
+});
+
+test("takes a file without an entry, and no text", async () => {
+  const files = await droppedFiles([itemOf(null, new File(["1"], "run.json")), itemOf(null)]);
+  expect(files.map(({ path }) => path)).toEqual(["run.json"]);
 });
 
 test("a picked file has its name", () => {

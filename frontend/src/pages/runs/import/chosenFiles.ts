@@ -8,10 +8,15 @@ export interface ChosenFile {
 
 /** The files of a drop, also those in its folders, without hidden ones. Call it during the event. */
 export async function droppedFiles(items: Iterable<DataTransferItem>): Promise<ChosenFile[]> {
-  // The browser forgets the entries after the event.
-  const entries = [...items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
-  const groups = await Promise.all(entries.map((entry) => filesIn(entry)));
+  // The browser forgets the items after the event. A file that is dragged out of a page has no entry.
+  const contents = [...items].map((item) => item.webkitGetAsEntry() ?? item.getAsFile());
+  const groups = await Promise.all(contents.map(async (content) => await filesOf(content)));
   return groups.flat();
+}
+
+async function filesOf(content: FileSystemEntry | File | null): Promise<ChosenFile[]> {
+  if (content === null) return [];
+  return content instanceof File ? pickedFiles([content]) : await filesIn(content);
 }
 
 /** The files of a file picker. */
