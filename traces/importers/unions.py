@@ -21,6 +21,7 @@ from traces.importers.common.run_builder import (
 from traces.importers.files.errors import BadFile
 from traces.importers.otlp import assembly
 from traces.importers.otlp.client_spans import join_client_spans
+from traces.importers.otlp.span_trees.agent_calls import add_agent_calls, without_agent_calls
 
 
 def unite(base: RecordedRun, new: RecordedRun) -> RecordedRun | None:
@@ -62,9 +63,10 @@ def _joined_steps(base: RecordedRun, new: RecordedRun) -> tuple[RecordedStep, ..
         earlier = by_key.get(step.key)
         by_key[step.key] = step if earlier is None else _fuller(earlier, step)
     steps = [_with_parent(step, by_key) for step in by_key.values()]
-    if new.format == assembly.FORMAT:
-        steps = join_client_spans(steps)
-    return tuple(match_calls(sort_causally(steps)))
+    if new.format != assembly.FORMAT:
+        return tuple(match_calls(sort_causally(steps)))
+    steps = join_client_spans(without_agent_calls(steps))
+    return tuple(add_agent_calls(match_calls(sort_causally(steps))))
 
 
 def _fuller(earlier: RecordedStep, later: RecordedStep) -> RecordedStep:

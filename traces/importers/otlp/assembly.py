@@ -25,6 +25,7 @@ from traces.importers.otlp.client_spans import join_client_spans
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
 from traces.importers.otlp.evaluations import read_evaluations
+from traces.importers.otlp.span_trees.agent_calls import add_agent_calls
 from traces.importers.otlp.translations import haystack
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 from traces.payloads.messages import ModelAnswer
@@ -129,7 +130,8 @@ def build_trace(trace: Trace) -> RecordedRun:
     _note_resources(spans, as_object(facts.metadata["resource"]), steps)
     _parse_outputs(spans, steps)
     ordered_steps = join_client_spans([steps[span.span_id] for span in spans])
-    return build_run(facts, match_calls(sort_causally(ordered_steps)), location=f"trace {trace.trace_id}")
+    whole_steps = add_agent_calls(match_calls(sort_causally(ordered_steps)))
+    return build_run(facts, whole_steps, location=f"trace {trace.trace_id}")
 
 
 def _note_resources(spans: list[WireSpan], resource: JSONObject, steps: dict[str, RecordedStep]) -> None:

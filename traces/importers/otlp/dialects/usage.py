@@ -1,9 +1,11 @@
 """Tokens and cost of a model call in span attributes."""
 
+from dataclasses import replace
 from typing import Final
 
 from traces.core.json_access import as_object, first_member
-from traces.importers.common.model_calls import Usage, has_other_counts, normalize_usage, parse_cost
+from traces.core.json_types import JSONObject
+from traces.importers.common.model_calls import Usage, has_other_counts, normalize_usage, parse_cost, parse_token_count
 from traces.importers.otlp.dialects.attributes import Attributes
 
 _DETAILS: Final = "langfuse.observation.usage_details"
@@ -30,6 +32,12 @@ _CACHED: Final = (
     "gen_ai.usage.details.cache_read_tokens",
     "llm.token_count.prompt_details.cache_read",
 )
+_CACHE_WRITES: Final = (
+    "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_write.input_tokens",
+    "gen_ai.usage.cache_creation_input_tokens",
+    "llm.token_count.prompt_details.cache_write",
+)
 _COST: Final = ("gen_ai.usage.cost", "llm.cost.total", "operation.cost")
 
 
@@ -43,7 +51,8 @@ def extract_usage(attributes: Attributes, answer: Usage, location: str) -> Usage
         "output_tokens": attributes.take(*_OUTPUT),
         "cached_tokens": attributes.take(*_CACHED),
     }
-    usage = normalize_usage(details, location)
+    writes = parse_token_count(attributes.look(*_CACHE_WRITES), location)
+    usage = _with_cache(normalize_usage(details, location), writes)
     cost = first_member(as_object(attributes.take_json("langfuse.observation.cost_details")), "total")
     cost_usd = parse_cost(cost if cost is not None else attributes.take(*_COST))
     return Usage(
@@ -52,3 +61,25 @@ def extract_usage(attributes: Attributes, answer: Usage, location: str) -> Usage
         tokens_cached=answer.tokens_cached if usage.tokens_cached is None else usage.tokens_cached,
         cost_usd=answer.cost_usd if cost_usd is None else cost_usd,
     )
+
+
+def recorded_usage(values: JSONObject, location: str) -> Usage | None:
+    """Return the usage that unused attributes of a span state; None without any."""
+    counts: JSONObject = {
+        "input_tokens": first_member(values, *_INPUT),
+        "output_tokens": first_member(values, *_OUTPUT),
+        "cached_tokens": first_member(values, *_CACHED),
+    }
+    writes = parse_token_count(first_member(values, *_CACHE_WRITES), location)
+    usage, cost_usd = _with_cache(normalize_usage(counts, location), writes), parse_cost(first_member(values, *_COST))
+    if usage.tokens_in is None and usage.tokens_out is None and cost_usd is None:
+        return None
+    return replace(usage, cost_usd=cost_usd)
+
+
+def _with_cache(usage: Usage, writes: int | None) -> Usage:
+    """Return a usage whose input includes the cache: a client of Anthropic's counts that parts exceed excludes it."""
+    cache_count = (usage.tokens_cached or 0) + (writes or 0)
+    if usage.tokens_in is None or cache_count <= usage.tokens_in:
+        return usage
+    return replace(usage, tokens_in=usage.tokens_in + cache_count)
