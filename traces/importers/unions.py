@@ -20,8 +20,8 @@ from traces.importers.common.run_builder import (
 )
 from traces.importers.files.errors import BadFile
 from traces.importers.otlp import assembly
-from traces.importers.otlp.client_spans import join_client_spans
-from traces.importers.otlp.span_trees.agent_calls import add_agent_calls, without_agent_calls
+from traces.importers.otlp.calls.agent_calls import add_agent_calls, without_agent_calls
+from traces.importers.otlp.calls.client_spans import join_client_spans
 
 
 def unite(base: RecordedRun, new: RecordedRun) -> RecordedRun | None:

@@ -21,11 +21,11 @@ from traces.importers.common.run_builder import (
 )
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
-from traces.importers.otlp.client_spans import join_client_spans
+from traces.importers.otlp.calls.agent_calls import add_agent_calls
+from traces.importers.otlp.calls.client_spans import join_client_spans
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
 from traces.importers.otlp.evaluations import read_evaluations
-from traces.importers.otlp.span_trees.agent_calls import add_agent_calls
 from traces.importers.otlp.translations import haystack
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 from traces.payloads.messages import ModelAnswer

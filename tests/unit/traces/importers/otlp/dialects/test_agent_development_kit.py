@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from tests.support import importing_fixtures as fixtures
-from tests.unit.traces.importers.otlp.test_client_spans import run_of, span
+from tests.unit.traces.importers.otlp.calls.test_client_spans import run_of, span
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
 

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.traces.importers.otlp.test_client_spans import run_of, span
+from tests.unit.traces.importers.otlp.calls.test_client_spans import run_of, span
 
 CALL = (
     """ResponseFunctionToolCall(arguments='{"title": "Dune"}', call_id='c-1', name='find', type='function_call', """
