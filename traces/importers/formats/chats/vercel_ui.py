@@ -4,19 +4,29 @@ One assistant message spans several model calls. The next call starts at a `step
 result that is not a tool part.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_string, list_or_single
+from traces.core.json_access import (
+    as_list,
+    as_object,
+    as_objects,
+    as_text,
+    first_member,
+    has_list,
+    has_string,
+    list_or_single,
+)
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedRun
+from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import result_text
-from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.model_calls import normalize_provider, normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
@@ -34,31 +44,69 @@ _STATES: Final = frozenset(
 )
 _TYPES: Final = frozenset({"step-start", "dynamic-tool", "tool-invocation"})
 _METADATA: Final = ("title", "userId", "visibility", "trigger", "metadata")
+# In columns of text, databases have these as JSON.
+_JSON_FIELDS: Final = ("parts", "content", "toolInvocations", "attachments", "metadata", "annotations")
+_CHAT_IDS: Final = (
+    *("chatId", "chat_id", "threadId", "thread_id"),
+    *("conversationId", "conversation_id", "sessionId", "session_id"),
+)
+_CHATS: Final = ("chats", "threads", "conversations", "sessions")
+_ATTACHMENTS: Final = ("experimental_attachments", "attachments")
+_TIMES: Final = ("createdAt", "created_at")
 
 
 def sniff(sample: Sample) -> float:
     """Return the confidence that the file has UI messages with steps or tools, which plain chats lack."""
     for value in sample.objects:
         for message in [value, *as_list(value.get("messages"))[:20]]:
-            if _is_ui_message(as_object(message)):
+            if _is_ui_message(_stored_message(as_object(message))):
                 return 1.0
     return 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """Yield the chats of the file: objects with `messages`, and single messages grouped by `chatId`."""
-    messages_by_chat: dict[str, list[JSONObject]] = {}
+    """Yield the chats of the file: objects with `messages`, and rows of messages grouped by the ids of their chats."""
+    rows: list[JSONObject] = []
     for record in source.records():
         for value in list_or_single(record.value):
             body = as_object(value)
-            if has_list(body, "messages"):
-                yield _run(
-                    body, [as_object(message) for message in as_list(body["messages"])], f"{record.location}/messages"
-                )
+            if not has_list(body, "messages"):
+                rows.append(body)
+                continue
+            messages = as_objects(body["messages"])
+            if len({_chat_id(message) for message in messages}) > 1:
+                yield from _chats(messages, [chat for name in _CHATS for chat in as_objects(body.get(name))])
             else:
-                messages_by_chat.setdefault(as_text(body.get("chatId")), []).append(body)
-    for chat, messages in messages_by_chat.items():
-        yield _run({"id": chat}, messages, "")
+                yield _run(body, messages, f"{record.location}/messages")
+    yield from _chats(rows, [])
+
+
+def _chats(rows: list[JSONObject], chats: list[JSONObject]) -> Iterator[RecordedRun]:
+    """Yield the chats of stored messages; `chats` are the rows about them."""
+    messages_by_chat: dict[str, list[JSONObject]] = {}
+    for row in rows:
+        messages_by_chat.setdefault(_chat_id(row), []).append(row)
+    for id, messages in messages_by_chat.items():
+        chat = next((chat for chat in chats if id and chat.get("id") == id), {})
+        yield _run({**chat, "id": id}, messages, "")
+
+
+def _chat_id(row: JSONObject) -> str:
+    return as_text(first_member(row, *_CHAT_IDS))
+
+
+def _stored_message(row: JSONObject) -> JSONObject:
+    """Return a message from the row that stores it: in columns, as JSON, or whole in `message`."""
+    if "role" not in row and isinstance(message := parse_embedded(row.get("message")), dict):
+        times: JSONObject = {name: row[name] for name in _TIMES if name in row}
+        return _stored_message({**times, **message})
+    fields = {name: parse_embedded(row[name]) for name in _JSON_FIELDS if isinstance(row.get(name), str)}
+    stored: JSONObject = {**row, **{name: value for name, value in fields.items() if isinstance(value, list | dict)}}
+    content = stored.get("content")
+    parts = content.get("parts") if isinstance(content, dict) else content
+    if not stored.get("parts") and isinstance(parts, list):
+        return {**stored, "parts": parts, "content": None}
+    return stored
 
 
 def _is_ui_message(message: JSONObject) -> bool:
@@ -82,6 +130,7 @@ def _is_tool(part: JSONObject) -> bool:
 
 
 def _run(body: JSONObject, messages: list[JSONObject], location: str) -> RecordedRun:
+    messages = [_stored_message(message) for message in messages]
     recorded_messages = [
         recorded_message
         for index, message in enumerate(messages)
@@ -91,25 +140,48 @@ def _run(body: JSONObject, messages: list[JSONObject], location: str) -> Recorde
     setting = TranscriptSettings(
         model=model, provider=normalize_provider(None, model.rpartition("/")[2]), system=body.get("system")
     )
-    external_id = as_text(first_member(body, "id", "chatId")) or f"chat-{content_id([*messages], location)}"
+    external_id = as_text(first_member(body, "id", *_CHAT_IDS)) or f"chat-{content_id([*messages], location)}"
     metadata: JSONObject = {key: body[key] for key in _METADATA if key in body}
     return build_run(
-        RunFacts(external_id=external_id, app=FORMAT, format=FORMAT, metadata=metadata),
-        transcripts.build_steps(recorded_messages, setting),
+        RunFacts(
+            external_id=external_id, app=FORMAT, format=FORMAT, title=as_text(body.get("title")), metadata=metadata
+        ),
+        _with_sums(transcripts.build_steps(recorded_messages, setting), messages),
         location=location,
     )
 
 
+def _with_sums(steps: list[RecordedStep], messages: list[JSONObject]) -> list[RecordedStep]:
+    """Give the agent the usage that covers several calls."""
+    sums = [usage for message in messages if len(list(_steps(message))) > 1 and (usage := _usage(message))]
+    usages = [normalize_usage(as_object(usage.get("usage")), "/usage") for usage in sums]
+    if not usages:
+        return steps
+    agent = replace(
+        steps[0],
+        tokens_in=_sum(usage.tokens_in for usage in usages),
+        tokens_out=_sum(usage.tokens_out for usage in usages),
+        tokens_cached=_sum(usage.tokens_cached for usage in usages),
+    )
+    return [agent, *steps[1:]]
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    known_counts = [count for count in counts if count is not None]
+    return sum(known_counts) if known_counts else None
+
+
 def _recorded_messages(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
-    time = first_member(message, "createdAt", "created_at") or as_object(message.get("metadata")).get("createdAt")
+    time = first_member(message, *_TIMES) or as_object(message.get("metadata")).get("createdAt")
     if message.get("role") != "assistant":
-        content = [_block(as_object(part)) for part in _parts(message)] or message.get("content")
+        content = _user_content(message)
         yield TranscriptMessage(location=location, value={"role": message.get("role"), "content": content, "ts": time})
         return
     steps = list(_steps(message))
     for index, step in enumerate(steps):
         message_facts = _message_facts(message) if index == len(steps) - 1 else {}
         value: JSONObject = {"role": "assistant", "content": step.content, "tool_calls": [*step.calls], "ts": time}
+        value |= {**_model(message), **({"continuation": step.marks} if step.marks else {})}
         yield TranscriptMessage(
             location=location,
             value={**value, **message_facts} if len(steps) > 1 else {**value, **message_facts, **_usage(message)},
@@ -117,17 +189,33 @@ def _recorded_messages(message: JSONObject, location: str) -> Iterator[Transcrip
         yield from (TranscriptMessage(location=location, value={**result, "ts": time}) for result in step.results)
 
 
+def _user_content(message: JSONObject) -> JSONValue:
+    """Return the parts of a message, or its text; older versions have files beside these."""
+    files = [file for name in _ATTACHMENTS for file in as_objects(message.get(name))]
+    parts: list[JSONValue] = [_block(as_object(part)) for part in _parts(message)]
+    texts: list[JSONValue] = parts or ([{"type": "text", "text": message.get("content")}] if files else [])
+    blocks = [*texts, *({"type": "file", **file} for file in files)]
+    return blocks or message.get("content")
+
+
 def _message_facts(message: JSONObject) -> JSONObject:
     """Return the facts about the whole message, which its last model call carries."""
     metadata = as_object(message.get("metadata"))
-    model = as_text(first_member(metadata, "model", "modelId"))
-    facts: JSONObject = {"metadata": metadata or None, "message_id": message.get("id")}
-    return {**facts, **({"model": model} if model else {})}
+    return {"metadata": metadata or None, "message_id": message.get("id"), "annotations": message.get("annotations")}
+
+
+def _model(message: JSONObject) -> JSONObject:
+    metadata = as_object(message.get("metadata"))
+    model = as_text(first_member(metadata, "model", "modelId") or first_member(message, "model", "modelId"))
+    return {"model": model} if model else {}
 
 
 def _usage(message: JSONObject) -> JSONObject:
     """Return the usage of the message, which is a sum if it has several model calls."""
-    usage = first_member(as_object(message.get("metadata")), "usage", "totalUsage")
+    metadata = as_object(message.get("metadata"))
+    usage = first_member(metadata, "usage", "totalUsage") or next(
+        (note["usage"] for note in as_objects(message.get("annotations")) if "usage" in note), None
+    )
     return {"usage": usage} if isinstance(usage, dict) else {}
 
 
@@ -138,6 +226,8 @@ class _Step:
     content: list[JSONValue] = field(default_factory=list)
     calls: list[JSONValue] = field(default_factory=list)
     results: list[JSONObject] = field(default_factory=list)
+    # What only the provider understands: ids of items and signatures, which later requests repeat.
+    marks: list[JSONValue] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
@@ -152,6 +242,9 @@ def _steps(message: JSONObject) -> Iterator[_Step]:
         if begins and not step.is_empty:
             yield step
             step = _Step()
+        mark = first_member(part, "callProviderMetadata", "providerMetadata")
+        if isinstance(mark, dict):
+            step.marks.append({"part": len(step.content) + len(step.calls), **mark})
         if tool is not None:
             step.calls.append({"id": tool.get("toolCallId"), "name": tool["name"], "arguments": tool["input"]})
             if (result := _result(tool)) is not None:
@@ -175,6 +268,8 @@ def _all_parts(message: JSONObject) -> list[JSONObject]:
         last_number = number
     if not parts and message.get("content") not in (None, ""):
         parts = [{"type": "text", "text": message["content"]}]
+    if message.get("reasoning") and not any(part.get("type") == "reasoning" for part in parts):
+        parts = [{"type": "reasoning", "text": message["reasoning"]}, *parts]
     return [*tool_list, *parts]
 
 
