@@ -21,6 +21,7 @@ from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_list
+from traces.importers.files.python_literals import parse_object
 from traces.importers.files.source import Source
 from traces.importers.formats.chats.openai_items import is_item_list, normalize_items, page_items
 from traces.importers.formats.chats.sharegpt import text_calls
@@ -171,8 +172,8 @@ def _recorded_answer(body: JSONObject, messages: list[JSONValue], model: str) ->
 
     `model` is that of the request; the answer may name a version of it.
     """
-    response = as_object(body.get("response"))
-    envelope = (body.get("response") or body) if first_member(body, "response", "choices") else None
+    response = as_object(_response(body))
+    envelope = (_response(body) or body) if first_member(body, "response", "choices") else None
     # Some logs have the error as the response.
     answer = normalize_answer(None if "error" in response and "choices" not in response else envelope)
     is_open = bool(messages) and as_object(messages[-1]).get("role") != "assistant"
@@ -191,6 +192,21 @@ def _recorded_answer(body: JSONObject, messages: list[JSONValue], model: str) ->
     }
     message = as_object((answer.output or {}).get("message")) or {"role": "assistant", "content": None}
     return [{**message, **{name: value for name, value in facts.items() if value}}]
+
+
+def _response(body: JSONObject) -> JSONValue:
+    """Return the response of a call. In DSPy's history as JSON, it is the text of an object; `outputs` has the rest."""
+    response = body.get("response")
+    if not isinstance(response, str) or "outputs" not in body:
+        return response
+    if (fields := parse_object(response)) is not None:
+        return fields
+    output = next(iter(as_list(body["outputs"])), None)
+    text = as_object(output).get("text")
+    thoughts = as_object(output).get("reasoning_content")
+    return (
+        response if output is None else {"role": "assistant", "content": text or output, "reasoning_content": thoughts}
+    )
 
 
 def _error(body: JSONObject) -> JSONValue:

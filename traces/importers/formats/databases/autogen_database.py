@@ -1,26 +1,32 @@
-"""AutoGen 0.2: the database of its runtime log, with requests, answers and functions that ran."""
+"""AutoGen 0.2 and AG2: their runtime log, with requests, answers and functions that ran, as a database or by lines."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from traces.core.json_access import as_object, as_text
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
+from traces.importers.common.model_calls import normalize_answer
 from traces.importers.common.run_builder import RunFacts, build_run, match_calls, sort_causally
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_span
 from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.python_literals import parse_object
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.importers.files.sqlite_file import Database, Row
 from traces.importers.formats.platforms.model_calls import add_call, add_cost
+from traces.payloads.messages import ModelAnswer
 
 FORMAT: Final = "autogen-log"
 _MARKS: Final = (b"chat_completions", b"invocation_id")
+# Of lines.
+_CALL_FIELDS: Final = frozenset({"invocation_id", "client_id", "wrapper_id", "request", "response"})
+_FUNCTION_FIELDS: Final = frozenset({"source_name", "input_args", "returns"})
 _COLUMNS: Final[dict[str, Sequence[str]]] = {
     "chat_completions": (
         "id",
@@ -41,27 +47,75 @@ _COLUMNS: Final[dict[str, Sequence[str]]] = {
 
 def sniff(sample: Sample) -> float:
     is_log = sample.head.startswith(sqlite_file.MAGIC) and all(mark in sample.head for mark in _MARKS)
-    return 1.0 if is_log else 0.0
+    return 1.0 if is_log or any(body.keys() >= _CALL_FIELDS for body in sample.objects) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per session of the log."""
+    tables = _database_tables(source) if source.data.startswith(sqlite_file.MAGIC) else _line_tables(source)
+    sessions: dict[str, list[Row]] = {}
+    for row in tables["chat_completions"]:
+        sessions.setdefault(as_text(row.get("session_id")), []).append(row)
+    agents: dict[str, list[Row]] = {}
+    for row in tables["agents"]:
+        agents.setdefault(as_text(row.get("session_id")), []).append(row)
+    groups = _functions_of(list(sessions.values()), tables["function_calls"])
+    for (id, calls), own_functions in zip(sessions.items(), groups, strict=True):
+        yield _run(id, calls, own_functions, agents.get(id, []))
+
+
+def _database_tables(source: Source) -> dict[str, list[Row]]:
     database = Database(source.data, _COLUMNS)
     try:
         if "chat_completions" not in database:
             raise BadFile("a log of AutoGen without `chat_completions`", "table chat_completions")
-        sessions: dict[str, list[Row]] = {}
-        for row in database.rows("chat_completions", "ORDER BY start_time, id"):
-            sessions.setdefault(as_text(row.get("session_id")), []).append(row)
-        functions = list(database.rows("function_calls")) if "function_calls" in database else []
-        agents: dict[str, list[Row]] = {}
-        for row in database.rows("agents") if "agents" in database else ():
-            agents.setdefault(as_text(row.get("session_id")), []).append(row)
+        orders = {"chat_completions": "ORDER BY start_time, id"}
+        return {
+            table: list(database.rows(table, orders.get(table, ""))) if table in database else [] for table in _COLUMNS
+        }
     finally:
         database.close()
-    groups = _functions_of(list(sessions.values()), functions)
-    for (id, calls), own_functions in zip(sessions.items(), groups, strict=True):
-        yield _run(id, calls, own_functions, agents.get(id, []))
+
+
+def _line_tables(source: Source) -> dict[str, list[Row]]:
+    """Return the rows of a log by lines. A call names no session: it is of the last that a line before it names."""
+    tables: dict[str, list[Row]] = {table: [] for table in _COLUMNS}
+    session = ""
+    open_calls: list[JSONObject] = []
+    for body, _ in source.entries():
+        session = as_text(body.get("session_id")) or session
+        if body.keys() >= _CALL_FIELDS:
+            row: Row = {**body, "session_id": session, "response": _response(body["response"])}
+            open_calls += ModelAnswer(normalize_answer(row["response"]).output).calls
+            tables["chat_completions"].append(row)
+        elif body.keys() >= _FUNCTION_FIELDS:
+            name = _called_name(open_calls, parse_embedded(body["input_args"]))
+            tables["function_calls"].append({**body, "args": body["input_args"], "function_name": name})
+        elif "agent_type" in body:
+            tables["agents"].append(
+                {
+                    "session_id": session,
+                    "name": body.get("agent_name"),
+                    "class": body["agent_type"],
+                    "init_args": body.get("args"),
+                }
+            )
+    return tables
+
+
+def _response(value: JSONValue) -> JSONValue:
+    """Return an answer from the text of its object, and any other text as it is: an error."""
+    answer = parse_object(value) if isinstance(value, str) else None
+    return value if answer is None else answer
+
+
+def _called_name(open_calls: list[JSONObject], arguments: JSONValue) -> str:
+    """Return the name of the first open call with these arguments, and close it: lines do not name functions."""
+    call = next((call for call in open_calls if call.get("arguments") == arguments), None)
+    if call is None:
+        return "function"
+    open_calls.remove(call)
+    return as_text(call.get("name"))
 
 
 def _functions_of(sessions: list[list[Row]], functions: list[Row]) -> list[list[Row]]:

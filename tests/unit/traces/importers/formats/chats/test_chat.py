@@ -321,3 +321,26 @@ def test_calls_in_texts_are_answered_by_the_next_message() -> None:
     assert turns == ["Is Dune in stock?", "Thanks."], "a result is no turn"
     (unclosed,) = read({"messages": [messages[0], {"role": "assistant", "content": "<function=a>" * 100_000}]})
     assert len(fixtures.steps(unclosed, StepType.TOOL)) == 1, "read in linear time"
+
+
+MODEL_RESPONSE = (
+    "ModelResponse(id='r1', model='gpt-5-1', choices=[Choices(finish_reason='stop', index=0, message=Message("
+    "content='Hello', role='assistant', reasoning_content='Short.'))], usage=Usage(completion_tokens=2))"
+)
+
+
+@pytest.mark.parametrize("response", [MODEL_RESPONSE, "ModelResponse(<Choices object>)"])
+def test_history_of_dspy_has_answers_as_texts_of_objects(response: str) -> None:
+    entry = {
+        "messages": [{"role": "user", "content": "Hi"}],
+        "response": response,
+        "outputs": [{"text": "Hello", "reasoning_content": "Short."}],
+        "usage": {"prompt_tokens": 5, "completion_tokens": 2},
+        "model": "openai/gpt-5",
+        "uuid": "u1",
+    }
+    (run,) = fixtures.read("chat", [[entry]])
+    model = next(step for step in run.steps if step.type is StepType.MODEL)
+    answer: Any = model.output
+    thought, text = answer["message"]["content"]
+    assert (thought["thinking"], text["text"], model.model) == ("Short.", "Hello", "openai/gpt-5")

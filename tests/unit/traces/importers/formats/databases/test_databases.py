@@ -174,3 +174,46 @@ def test_chats_of_cursor(is_inline: bool) -> None:
         ("t3", {"path": "stock"}, "4", ""),
     ]
     assert (run.steps[-1].output, str(third.ended_at)) == ({"text": "Three copies."}, "2026-10-01 10:00:06+00:00")
+
+
+def test_runtime_log_of_autogen_by_lines() -> None:
+    question = {"role": "user", "content": "Which invoices are open?"}
+    answer = (
+        "ChatCompletion(id='r1', choices=[Choice(finish_reason='tool_calls', index=0, message=ChatCompletionMessage("
+        "content=None, role='assistant', tool_calls=[ChatCompletionMessageToolCall(id='c1', function=Function("
+        "arguments='{\"status\":\"open\"}', name='find'), type='function')]))], model='gpt-5', usage=CompletionUsage("
+        "completion_tokens=12, prompt_tokens=90, total_tokens=102))"
+    )
+    call = {"client_id": 1, "wrapper_id": 2, "is_cached": 0, "source_name": "clerk"}
+    request = {"messages": [question], "model": "gpt-5"}
+    first = {
+        "invocation_id": "i1",
+        "request": request,
+        "response": answer,
+        "cost": 0.5,
+        "start_time": "2026-05-01 10:00",
+    }
+    failed = {
+        "invocation_id": "i2",
+        "request": request,
+        "response": "Error code: 500",
+        "start_time": "2026-05-01 10:02",
+    }
+    lines = [
+        {"session_id": "s1", "agent_name": "clerk", "agent_type": "ConversableAgent", "args": {"name": "clerk"}},
+        {**call, **first},
+        {
+            "source_name": "clerk",
+            "input_args": '{"status": "open"}',
+            "returns": '"B-7"',
+            "timestamp": "2026-05-01 10:01",
+        },
+        {**call, **failed},
+    ]
+    runs, _ = fixtures.detect_and_read("autogen-log", fixtures.json_lines(lines), "runtime.log")
+    (run,) = runs
+    _, model, tool, error = run.steps
+    assert run.external_id == "s1"
+    assert (model.tokens_in, model.tokens_out, str(model.cost_usd)) == (90, 12, "0.50000000")
+    assert (tool.name, tool.call_id, tool.input, tool.output) == ("find", "c1", {"status": "open"}, "B-7")
+    assert (error.status, error.error, error.output) == (StepStatus.ERROR, "Error code: 500", None)
