@@ -26,6 +26,7 @@ from traces.importers.otlp.stores import (
     genkit,
     jaeger,
     rows,
+    sentry,
     span_dumps,
     zipkin,
 )
@@ -51,6 +52,9 @@ _DOCUMENT_NAMES: Final = (
     *(b'"context"', b'"severity_number"', b'"instrumentationScope"', b'"instrumentationLibrary"'),
     *(b'"_spanContext"', b'"SpanContext"'),
 )
+# Where programs put the spans of a trace, and what may be around these.
+_LISTS: Final = ("data", "spans", "rows", "records")
+_HOLDERS: Final = ("trace", "data", "result")
 _MOST_LEVELS: Final = 30
 
 
@@ -60,6 +64,8 @@ def is_span_document(value: JSONValue) -> bool:
     if jaeger.is_trace(head) or jaeger.is_span(head) or rows.is_row(head) or genkit.is_trace(head):
         return True
     if cloudwatch.is_span(head) or app_insights.is_span(head) or cloud_trace.is_span(head, holder):
+        return True
+    if sentry.is_transaction(head):
         return True
     return zipkin.is_span(as_object(first_item(value))) or _is_span(head) or span_dumps.is_span(head)
 
@@ -157,6 +163,8 @@ def _documents(span: JSONValue, holder: JSONObject) -> Iterator[JSONValue]:
     body = as_object(span)
     if jaeger.is_trace(body) or jaeger.is_span(body):
         yield from jaeger.documents(body)
+    elif sentry.is_transaction(body):
+        yield from sentry.documents(body)
     elif isinstance(span, list):
         yield from (zipkin.document(body) if zipkin.is_span(body := as_object(item)) else item for item in span)
     elif zipkin.is_span(body):
@@ -179,11 +187,14 @@ def _span_list(value: JSONValue) -> list[JSONValue]:
     if isinstance(value, list):
         return value
     body = as_object(value)
-    if jaeger.is_trace(body):
+    if jaeger.is_trace(body) or sentry.is_transaction(body):
         return [value]
-    for name in ("data", "spans", "rows"):
+    for name in _LISTS:
         if has_list(body, name):
             return as_list(body[name])
+    for name in _HOLDERS:
+        if any(has_list(as_object(body.get(name)), list_name) for list_name in _LISTS):
+            return _span_list(body[name])
     return [value]
 
 

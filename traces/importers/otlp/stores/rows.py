@@ -1,4 +1,4 @@
-"""Rows of tables of spans: Logfire, AgentOps, and the tables of OpenTelemetry's exporter for ClickHouse."""
+"""Rows of tables of spans: Logfire, AgentOps, Dynatrace, and the tables of OpenTelemetry's exporter for ClickHouse."""
 
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -20,10 +20,16 @@ _LOGFIRE_COLUMNS: Final = {
 }
 _AGENTOPS: Final = frozenset({"span_id", "span_name", "span_attributes", "start_time"})
 _CLICKHOUSE: Final = frozenset({"TraceId", "SpanId", "SpanName", "Timestamp", "SpanAttributes"})
+# Dynatrace has the attributes of spans and resources in columns beside those of the span.
+_DYNATRACE: Final = frozenset({"trace.id", "span.id", "span.name", "start_time"})
+_DYNATRACE_COLUMNS: Final = _DYNATRACE | {
+    *("span.parent_id", "span.kind", "span.status_code", "span.status_message", "span.events", "end_time", "duration"),
+    *("otel.scope.name", "otel.scope.version", "service.name"),
+}
 
 
 def is_row(span: JSONObject) -> bool:
-    return any(fields <= span.keys() for fields in (_LOGFIRE, _AGENTOPS, _CLICKHOUSE))
+    return any(fields <= span.keys() for fields in (_LOGFIRE, _AGENTOPS, _CLICKHOUSE, _DYNATRACE))
 
 
 def documents(rows: Sequence[JSONValue], holder: JSONObject) -> Iterator[JSONValue]:
@@ -34,6 +40,8 @@ def documents(rows: Sequence[JSONValue], holder: JSONObject) -> Iterator[JSONVal
             yield _agentops_document({**body, "trace_id": first_member(body, "trace_id") or holder.get("trace_id")})
         elif body.keys() >= _CLICKHOUSE:
             yield _clickhouse_document(body)
+        elif body.keys() >= _DYNATRACE:
+            yield _dynatrace_document(body)
         else:
             yield _logfire_document(body) if body.keys() >= _LOGFIRE else row
 
@@ -117,6 +125,31 @@ def _clickhouse_document(row: JSONObject) -> JSONObject:
             "service.name": row.get("ServiceName"),
             **as_object(parse_embedded(row.get("ResourceAttributes"))),
         },
+    }
+
+
+def _dynatrace_document(row: JSONObject) -> JSONObject:
+    """Return a record of Dynatrace's query language as a document."""
+    return {
+        "context": {"trace_id": row["trace.id"], "span_id": row["span.id"]},
+        "parent_id": row.get("span.parent_id"),
+        "name": row["span.name"],
+        "kind": f"SpanKind.{as_text(row.get('span.kind')).upper()}",
+        "start_time": row["start_time"],
+        "end_time": row.get("end_time"),
+        "status_code": as_text(row.get("span.status_code")).upper(),
+        "status_message": row.get("span.status_message"),
+        "attributes": {name: value for name, value in row.items() if name not in _DYNATRACE_COLUMNS},
+        "events": [
+            {
+                "name": first_member(event, "span_event.name", "name"),
+                "timestamp": event.get("timestamp"),
+                "attributes": event,
+            }
+            for event in as_objects(parse_embedded(row.get("span.events")))
+        ],
+        "scope": {"name": row.get("otel.scope.name"), "version": row.get("otel.scope.version")},
+        "resource": {"service.name": row.get("service.name")},
     }
 
 
