@@ -224,10 +224,13 @@ def _vercel_answer(attributes: Attributes) -> Source:
         ("ai.response.text", "ai.result.text"),
         ("ai.response.object", "ai.result.object"),
         ("ai.response.toolCalls", "ai.result.toolCalls"),
+        ("ai.response.reasoning",),
     )
-    content, object_value, calls = (attributes.look(*group) for group in names)
+    content, object_value, calls, thoughts = (attributes.look(*group) for group in names)
     text = content if content is not None else object_value
     value: JSONObject = {"role": "assistant", "content": text, "tool_calls": as_list(parse_shared(calls))}
+    if isinstance(thoughts, str):
+        value["reasoning_content"] = thoughts
 
     def use() -> None:
         for group in names:

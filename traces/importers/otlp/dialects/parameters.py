@@ -3,7 +3,7 @@
 from typing import Final
 
 from traces.core.json_access import as_object
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.otlp.dialects.attributes import Attributes
 from traces.importers.otlp.request_settings import Settings, split_settings
 
@@ -39,6 +39,7 @@ _GROUPS: Final = (
 )
 _OBJECTS: Final = ("llm.invocation_parameters", "langfuse.observation.model.parameters")
 _PRINTED_SETTINGS: Final = ("temperature", "top_p", "max_tokens", "seed", "stop_sequences", "tool_choice")
+_AI_TOOL_CHOICE: Final = "ai.prompt.toolChoice"
 _SCHEMAS: Final = ("gen_ai.request.structured_output_schema", "gen_ai.openai.request.response_format")
 
 
@@ -58,6 +59,15 @@ def extract_settings(attributes: Attributes, body: JSONObject) -> Settings:
         if all(body.get(key, value) == value for key, value in recorded_fields.items()):
             attributes.take(name)
         fields |= {key: value for key, value in recorded_fields.items() if key not in body}
+    if choice := as_object(attributes.take_json(_AI_TOOL_CHOICE)):
+        fields["tool_choice"] = _tool_choice(choice)
     if (schema := attributes.take_json(*_SCHEMAS)) is not None:
         fields["response_format"] = schema
     return split_settings(fields)
+
+
+def _tool_choice(choice: JSONObject) -> JSONValue:
+    """Return the choice of a tool by the Vercel AI SDK in the form of OpenAI's chat API."""
+    if choice.get("type") == "tool":
+        return {"type": "function", "function": {"name": choice.get("toolName")}}
+    return choice.get("type")

@@ -137,6 +137,7 @@ _OUTPUTS: Final = (
     "gen_ai.output.messages",
     "langfuse.trace.output",
     "ai.response.text",
+    "ai.response.object",
     "chain.output",
     "final_result",
 )

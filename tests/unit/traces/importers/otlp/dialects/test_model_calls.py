@@ -114,3 +114,30 @@ def test_messages_of_another_convention_are_dropped_only_if_equal(text: str) -> 
     step = step_of({**MODEL, "input.value": json.dumps({"messages": [USER]}), **parts, **prompt})
     assert step.input == {"messages": [USER]}
     assert (step.attributes.keys() >= parts.keys() | prompt.keys()) is (text != USER["content"])
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ({"type": "required"}, "required"),
+        ({"type": "tool", "toolName": "find"}, {"type": "function", "function": {"name": "find"}}),
+    ],
+)
+def test_call_of_vercel_has_its_thoughts_and_its_choice_of_a_tool(choice: Any, expected: Any) -> None:
+    attributes = {
+        "ai.operationId": "ai.generateText.doGenerate",
+        "ai.prompt.messages": json.dumps([USER]),
+        "ai.prompt.toolChoice": json.dumps(choice),
+        "ai.response.reasoning": "Both.",
+        "ai.response.text": "In transit.",
+    }
+    step = step_of(attributes)
+    thought, text = body(step.output)["message"]["content"]
+    assert (thought["thinking"], text["text"]) == ("Both.", "In transit.")
+    assert body(step.input)["parameters"] == {"tool_choice": expected}
+    assert step.attributes.keys().isdisjoint(attributes.keys() - {"ai.operationId"})
+
+
+def test_object_of_vercel_is_the_output_of_the_span_around_its_call() -> None:
+    step = step_of({"ai.operationId": "ai.generateObject", "ai.response.object": '{"open": 1}'})
+    assert step.output == {"text": '{"open": 1}'}
