@@ -12,7 +12,8 @@ from traces.importers.common.times import parse_time
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.otlp.wire import SpanEvent
 
-_COLUMN: Final = re.compile(r"(?:annotations|eval)\.(.+)\.(label|score|explanation)")
+# Of Phoenix and Arize AX.
+_COLUMN: Final = re.compile(r"(?:annotations?|eval)\.(.+)\.(label|score|explanation|updated_by|updated_at)")
 _EVENT: Final = "gen_ai.evaluation.result"
 _PREFIX: Final = "gen_ai.evaluation."
 
@@ -27,7 +28,7 @@ def read_annotations(span: JSONObject, step: str) -> Iterator[RecordedJudgement]
         if (match := _COLUMN.fullmatch(key)) and value is not None:
             columns.setdefault(match[1], {"name": match[1]})[match[2]] = value
     for fields in columns.values():
-        yield _judgement(fields, step, "")
+        yield _judgement({**fields, "time": fields.get("updated_at")}, step, as_text(fields.get("updated_by")))
 
 
 def read_evaluations(events: Iterable[SpanEvent], step: str) -> Iterator[RecordedJudgement]:

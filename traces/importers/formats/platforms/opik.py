@@ -10,6 +10,7 @@ from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.judgements import judgement
+from traces.importers.common.model_calls import Usage, normalize_usage, parse_cost
 from traces.importers.common.run_builder import (
     RunFacts,
     app_name,
@@ -127,7 +128,9 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     )
     steps = [_step(span, f"span {key}", is_outer=key in outer_ids) for key, span in trace.spans.items()]
     if facts:
-        steps = [_root(trace_id, facts, location), *(_put_below(step, trace_id) for step in steps)]
+        is_counted = any(step.tokens_in is not None or step.cost_usd is not None for step in steps)
+        usage = Usage() if is_counted else _sum_of(facts, location)
+        steps = [_root(trace_id, facts, usage, location), *(_put_below(step, trace_id) for step in steps)]
     name = as_text(facts.get("name"))
     records = [(None, facts), *trace.spans.items()]
     return build_run(
@@ -145,7 +148,13 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     )
 
 
-def _root(trace_id: str, facts: JSONObject, location: str) -> RecordedStep:
+def _sum_of(facts: JSONObject, location: str) -> Usage:
+    """Return the usage of a trace without the spans whose sum it is."""
+    usage = normalize_usage(_usage(as_object(facts.get("usage"))), location)
+    return replace(usage, cost_usd=parse_cost(facts.get("total_estimated_cost")))
+
+
+def _root(trace_id: str, facts: JSONObject, usage: Usage, location: str) -> RecordedStep:
     error = _error(facts)
     times = parse_span(facts.get("start_time"), facts.get("end_time"), location)
     return build_step(
@@ -158,6 +167,7 @@ def _root(trace_id: str, facts: JSONObject, location: str) -> RecordedStep:
             error=error,
             input=facts.get("input"),
             output=facts.get("output"),
+            usage=usage,
         )
     )
 

@@ -143,3 +143,11 @@ def test_rows_of_logfire_are_spans() -> None:
         assert (run.app, run.environment, run.status, problems) == ("shop", "prod", RunStatus.FAILED, [])
         names = ("logfire.tags", "logfire.msg", "exception.stacktrace")
         assert [step.attributes[name] for name in names] == [["night"], "running tool: shelve", "line 1"]
+
+
+def test_annotation_columns_of_arize_are_judgements_of_their_authors() -> None:
+    columns = {"annotation.quality.label": "good", "annotation.quality.updated_by": "Ada"}
+    ((run,), _) = import_spans(orjson.dumps({**SPAN, **columns}))
+    assert [(score.name, score.text, score.by, score.step) for score in run.judgements] == [
+        ("quality", "good", "Ada", "01")
+    ]
