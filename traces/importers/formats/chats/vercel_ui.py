@@ -101,12 +101,15 @@ def _stored_message(row: JSONObject) -> JSONObject:
         times: JSONObject = {name: row[name] for name in _TIMES if name in row}
         return _stored_message({**times, **message})
     fields = {name: parse_embedded(row[name]) for name in _JSON_FIELDS if isinstance(row.get(name), str)}
-    stored: JSONObject = {**row, **{name: value for name, value in fields.items() if isinstance(value, list | dict)}}
-    content = stored.get("content")
+    stored_row: JSONObject = {
+        **row,
+        **{name: value for name, value in fields.items() if isinstance(value, list | dict)},
+    }
+    content = stored_row.get("content")
     parts = content.get("parts") if isinstance(content, dict) else content
-    if not stored.get("parts") and isinstance(parts, list):
-        return {**stored, "parts": parts, "content": None}
-    return stored
+    if not stored_row.get("parts") and isinstance(parts, list):
+        return {**stored_row, "parts": parts, "content": None}
+    return stored_row
 
 
 def _is_ui_message(message: JSONObject) -> bool:

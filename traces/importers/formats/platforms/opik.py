@@ -128,8 +128,8 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
     )
     steps = [_step(span, f"span {key}", is_outer=key in outer_ids) for key, span in trace.spans.items()]
     if facts:
-        is_counted = any(step.tokens_in is not None or step.cost_usd is not None for step in steps)
-        usage = Usage() if is_counted else _sum_of(facts, location)
+        has_usage = any(step.tokens_in is not None or step.cost_usd is not None for step in steps)
+        usage = Usage() if has_usage else _sum_of(facts, location)
         steps = [_root(trace_id, facts, usage, location), *(_put_below(step, trace_id) for step in steps)]
     name = as_text(facts.get("name"))
     records = [(None, facts), *trace.spans.items()]

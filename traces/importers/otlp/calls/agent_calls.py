@@ -78,15 +78,17 @@ def _last_inside(steps: Iterable[RecordedStep], parents: Mapping[str, str | None
 def _agents_with_usage(steps: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
     """Return the agents whose usage no step inside states, with it. The sum of an agent includes agents inside."""
     parents = {step.key: step.parent for step in steps}
-    counted = _last_inside((step for step in steps if step.tokens_in is not None or step.cost_usd is not None), parents)
+    counted_keys = _last_inside(
+        (step for step in steps if step.tokens_in is not None or step.cost_usd is not None), parents
+    )
     agents: dict[str, RecordedStep] = {}
-    covered: set[str | None] = set()
+    covered_keys: set[str | None] = set()
     for step in steps:
         usage = _usage(step)
-        if step.parent in covered:
-            covered.add(step.key)
-        elif usage is not None and step.key not in counted:
-            covered.add(step.key)
+        if step.parent in covered_keys:
+            covered_keys.add(step.key)
+        elif usage is not None and step.key not in counted_keys:
+            covered_keys.add(step.key)
             agents[step.key] = replace(
                 step,
                 tokens_in=usage.tokens_in,
@@ -122,8 +124,8 @@ def _placed_answers(steps: Sequence[RecordedStep]) -> dict[tuple[str, bool], lis
         # Otherwise, the agent states only some of the answers.
         if tools[agent.key].keys() <= {call for _, calls in answers for call in calls}:
             for answer, calls in answers:
-                called = next((tools[agent.key][call].key for call in calls if call in tools[agent.key]), None)
-                place = _before(called) if called else _after(last_keys.get(agent.key, agent.key))
+                first_tool = next((tools[agent.key][call].key for call in calls if call in tools[agent.key]), None)
+                place = _before(first_tool) if first_tool else _after(last_keys.get(agent.key, agent.key))
                 places[place].append(answer)
     return places
 
@@ -138,7 +140,7 @@ def _after(key: str) -> tuple[str, bool]:
 
 def _agent_answers(agent: RecordedStep, tools: Mapping[str, RecordedStep]) -> list[tuple[RecordedStep, list[str]]]:
     """Return a model step for each answer of an agent, with the ids of its calls."""
-    history, answers = _task(agent), _joined(_messages(agent, _ANSWERS))
+    history, answers = _task(agent), _joined_answers(_messages(agent, _ANSWERS))
     model = as_text(agent.attributes.get(_MODEL))
     provider = next((value for name in _PROVIDERS if (value := agent.attributes.get(name))), None)
     result: list[tuple[RecordedStep, list[str]]] = []
@@ -186,7 +188,7 @@ def _message(message: JSONObject) -> JSONObject:
     return flat_message({**message, "content": texts or content})
 
 
-def _joined(messages: Iterable[JSONObject]) -> list[JSONObject]:
+def _joined_answers(messages: Iterable[JSONObject]) -> list[JSONObject]:
     """Join what belongs to one answer: texts, which some clients return before the calls that follow them."""
     answers: list[JSONObject] = []
     for message in messages:

@@ -60,16 +60,16 @@ def contents(run: RecordedRun) -> list[Any]:
 
 @pytest.mark.parametrize("store", [parts_in_text, list_in_content, text_in_content, parts_in_content, whole_message])
 def test_stored_messages_are_chats_by_their_ids(store: Any) -> None:
-    stored = [store(row) for row in (*rows("t1"), *rows("t2"))]
+    stored_rows = [store(row) for row in (*rows("t1"), *rows("t2"))]
     (expected,) = read("vercel-ui", [{"id": "t1", "messages": [{**row, "createdAt": row["time"]} for row in rows("")]}])
-    runs, _ = detect_and_read("vercel-ui", json.dumps(stored).encode(), "messages.json")
+    runs, _ = detect_and_read("vercel-ui", json.dumps(stored_rows).encode(), "messages.json")
     assert [run.external_id for run in runs] == ["t1", "t2"]
     assert contents(runs[0]) == contents(runs[1]) == contents(expected)
 
 
 def test_messages_of_several_chats_have_the_titles_of_their_chats() -> None:
-    stored = [parts_in_text(row) for row in (*rows("t1"), *rows("t2"))]
-    runs = read("vercel-ui", [{"chats": [{"id": "t2", "title": "Invoices"}], "messages": stored}])
+    stored_rows = [parts_in_text(row) for row in (*rows("t1"), *rows("t2"))]
+    runs = read("vercel-ui", [{"chats": [{"id": "t2", "title": "Invoices"}], "messages": stored_rows}])
     assert [run.name for run in runs] == ["Which invoices are open?", "Invoices"]
 
 
