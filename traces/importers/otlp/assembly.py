@@ -113,7 +113,7 @@ def _contents(span: WireSpan) -> JSONValue:
 def build_trace(trace: Trace) -> RecordedRun:
     """Build the run of a trace."""
     spans = [*trace.spans.values()]
-    spans += [tool_span for span in spans for tool_span in haystack.tool_spans(span)]
+    spans += haystack.tool_spans(spans)
     spans += [_span_of_logs(trace, span_id) for span_id in trace.logs if span_id not in trace.spans]
     # In order of time, each request continues an earlier one, which then need not be read again.
     spans.sort(key=_start_order)

@@ -27,6 +27,7 @@ from traces.importers.otlp.dialects.usage import recorded_usage
 
 _ANSWERS: Final = "llm.output_messages"
 _MODEL: Final = "llm.model_name"
+_PREFIXES: Final = ("llm.", "gen_ai.usage.", "ai.usage.")
 _PROVIDERS: Final = ("llm.provider", "llm.system")
 # Between the key of an agent and the number of its answer.
 _KEY: Final = "/answer-"
@@ -39,7 +40,7 @@ def without_agent_calls(steps: Iterable[RecordedStep]) -> list[RecordedStep]:
 
 def add_agent_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """Add to agents without spans of model calls what they record of these; `steps` are in causal order."""
-    if not any(step.type is StepType.AGENT and _records_calls(step) for step in steps):
+    if not any(map(_records_calls, [step for step in steps if step.type is StepType.AGENT])):
         return list(steps)
     usages, answers = _agents_with_usage(steps), _placed_answers(steps)
     result: list[RecordedStep] = []
@@ -51,7 +52,7 @@ def add_agent_calls(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
 
 
 def _records_calls(step: RecordedStep) -> bool:
-    return any(name.startswith(("llm.", "gen_ai.usage.", "ai.usage.")) for name in step.attributes)
+    return any(name.startswith(_PREFIXES) for name in step.attributes)
 
 
 def _is_derived(step: RecordedStep) -> bool:

@@ -26,7 +26,7 @@ _MOST_AT_ONCE: Final = 50
 def join_client_spans(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """Return the steps without those that repeat another one."""
     # In order of time, because several calls may run at once, and a client may try again.
-    models = sorted((step for step in steps if step.type is StepType.MODEL), key=_start)
+    models = sorted([step for step in steps if step.type is StepType.MODEL], key=_start)
     bare = [step for step in models if step.input is None and step.output is None]
     homes = _homes(bare, [step for step in models if step.input is not None], _repetitions(bare, models))
     if not homes:
@@ -58,8 +58,10 @@ def _homes(
 
 def _repetitions(bare: Sequence[RecordedStep], models: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
     """Return the span directly around each bare span of the same tracer with the same counts, by key."""
+    if not bare:
+        return {}
     spans = {step.key: step for step in models}
-    inner_counts = Counter(step.parent for step in models)
+    inner_counts = Counter([step.parent for step in models])
     return {
         step.key: outer
         for step in bare
@@ -77,7 +79,7 @@ def _facts(step: RecordedStep) -> tuple[object, ...]:
 def _outer_spans(whole: Sequence[RecordedStep]) -> dict[str, RecordedStep]:
     """Return the span around each span of the same call, which contains the same messages, by key."""
     spans = {step.key: step for step in whole}
-    inner_counts = Counter(step.parent for step in whole)
+    inner_counts = Counter([step.parent for step in whole])
     outer_spans = {
         step.key: outer
         for step in whole

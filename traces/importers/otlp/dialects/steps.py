@@ -113,6 +113,8 @@ _TOP_K: Final = ("gen_ai.retrieval.top_k", "retrieval.top_k", "reranker.top_k")
 _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
 _ERRORS: Final = ("exception.message", "error.message")
 _PYDANTIC_AI: Final = "pydantic-ai"
+# Spans without any of these names need no translation.
+_TRANSLATED_NAMES: Final = promptflow.MARKS | monocle.MARKS | printed_items.MARKS | haystack.MARKS
 _PYDANTIC_MESSAGES: Final = ("pydantic_ai.all_messages", "all_messages_events")
 _PARAMETERS: Final = "tool.parameters"
 # A span of the Agent Development Kit beside those of parallel calls, with the results of all.
@@ -168,13 +170,14 @@ def _unpack_events(wire: WireSpan, events: list[SpanEvent]) -> tuple[WireSpan, l
     if wire.scope.get("scope") == _PYDANTIC_AI and (attribute_events := events_in_attribute(attributes.get("events"))):
         attributes = {name: value for name, value in attributes.items() if name != "events"}
         events = [*events, *attribute_events]
-    for tracer in (promptflow, monocle, printed_items):
-        if tracer.is_span(attributes):
-            attributes, events = tracer.translate(attributes, events)
-    if haystack.is_span(attributes):
-        name, attributes = haystack.span_name(wire.name, attributes), haystack.translate(attributes)
-        wire = replace(wire, name=name)
-    return (wire if attributes is wire.attributes else replace(wire, attributes=attributes)), events
+    name = wire.name
+    if not _TRANSLATED_NAMES.isdisjoint(attributes):
+        for tracer in (promptflow, monocle, printed_items):
+            if tracer.is_span(attributes):
+                attributes, events = tracer.translate(attributes, events)
+        if haystack.is_span(attributes):
+            name, attributes = haystack.span_name(name, attributes), haystack.translate(attributes)
+    return (wire if attributes is wire.attributes else replace(wire, name=name, attributes=attributes)), events
 
 
 def is_type_from_name(wire: WireSpan, reader: TraceReader) -> bool:

@@ -6,8 +6,9 @@ haystack.agent.step.llm.input, …     as those of a generator
 haystack.agent.step.tool.input, …    the arguments, and the result or {"error": "…"}
 """
 
-import re
+from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, list_or_single, omit
@@ -35,11 +36,12 @@ _CONTENTS: Final = (
 )
 _KINDS: Final = (("Embedder", "embedding"), ("Retriever", "retriever"), ("Ranker", "reranker"), ("Agent", "agent"))
 _REQUEST_MEMBERS: Final = frozenset({"messages", "prompt", "system_prompt", "generation_kwargs", "tools"})
-_SPAN: Final = re.compile(r"haystack\.(component|agent|pipeline|tool)\.")
+# Names of which each span with contents has one.
+MARKS: Final = frozenset({_TYPE, _NAME, _TOOL, *chain.from_iterable(_CONTENTS)})
 
 
 def is_span(attributes: JSONObject) -> bool:
-    return any(map(_SPAN.match, attributes))
+    return not attributes.keys().isdisjoint(MARKS)
 
 
 def span_name(name: str, attributes: JSONObject) -> str:
@@ -68,10 +70,13 @@ def _is_call(type: str, request: JSONObject, answer: JSONValue) -> bool:
     return isinstance(as_object(answer).get("replies"), list) or ("Generator" in type and has_prompt and answer is None)
 
 
-def tool_spans(span: WireSpan) -> list[WireSpan]:
-    """Return the calls of tools that one component ran, for which Haystack 2 had no spans."""
-    if span.attributes.get(_TYPE) != _INVOKER:
-        return []
+def tool_spans(spans: Iterable[WireSpan]) -> list[WireSpan]:
+    """Return the calls of tools that components ran, for which Haystack 2 had no spans."""
+    invokers = [span for span in spans if span.attributes.get(_TYPE) == _INVOKER]
+    return [tool_span for span in invokers for tool_span in _tool_spans(span)]
+
+
+def _tool_spans(span: WireSpan) -> list[WireSpan]:
     messages = as_objects(
         as_object(parse_shared(span.attributes.get("haystack.component.output"))).get("tool_messages")
     )

@@ -16,6 +16,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.python_literals import parse_literal
 from traces.importers.otlp.wire import SpanEvent
 
+MARKS: Final = frozenset({"span.type", "monocle_apptrace.version"})
 _INPUT, _OUTPUT, _METADATA = "data.input", "data.output", "metadata"
 _KINDS: Final = (
     ("inference", "llm"),
@@ -38,7 +39,7 @@ _MOST_ENTITIES: Final = 10
 
 
 def is_span(attributes: JSONObject) -> bool:
-    return "span.type" in attributes and "monocle_apptrace.version" in attributes
+    return attributes.keys() >= MARKS
 
 
 def translate(attributes: JSONObject, events: Sequence[SpanEvent]) -> tuple[JSONObject, list[SpanEvent]]:

@@ -12,12 +12,12 @@ from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.python_literals import parse_object
 from traces.importers.otlp.wire import SpanEvent
 
-_NAMES: Final = ("gen_ai.output.messages", "gen_ai.input.messages")
+MARKS: Final = frozenset({"gen_ai.output.messages", "gen_ai.input.messages"})
 _CALL, _REASONING = "ResponseFunctionToolCall(", "ResponseReasoningItem("
 
 
 def is_span(attributes: JSONObject) -> bool:
-    texts = [as_text(attributes.get(name)) for name in _NAMES if name in attributes]
+    texts = [as_text(attributes.get(name)) for name in MARKS if name in attributes]
     return any(item in text for text in texts for item in (_CALL, _REASONING))
 
 
@@ -25,7 +25,7 @@ def translate(attributes: JSONObject, events: Sequence[SpanEvent]) -> tuple[JSON
     """Return the attributes with calls and thoughts in place of their texts."""
     messages: JSONObject = {
         name: [_message(item) for item in as_list(parse_embedded(attributes[name]))]
-        for name in _NAMES
+        for name in MARKS
         if attributes.get(name)
     }
     return {**attributes, **messages}, [*events]

@@ -8,6 +8,8 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.json_reader import parse_shared
 from traces.importers.otlp.wire import SpanEvent
 
+_MARK: Final = "framework"
+MARKS: Final = frozenset({_MARK})
 _NAME: Final = "promptflow"
 _MESSAGE: Final = "llm.generated_message"
 _EVENTS: Final = {
@@ -22,7 +24,7 @@ _NO_KINDS: Final = frozenset({"function", "flow"})
 
 
 def is_span(attributes: JSONObject) -> bool:
-    return attributes.get("framework") == _NAME
+    return attributes.get(_MARK) == _NAME
 
 
 def translate(attributes: JSONObject, events: Sequence[SpanEvent]) -> tuple[JSONObject, list[SpanEvent]]:
