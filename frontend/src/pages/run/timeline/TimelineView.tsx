@@ -9,7 +9,7 @@ import { useSelectedNumber } from "../selection";
 import type { StepPlans } from "../stepPlans";
 import { moveByKey, scrollTo } from "../steps/reveal";
 import type { Node } from "../steps/tree";
-import { countWithoutTime, rowsInRange, timeOf, wholeTime } from "./bars";
+import { countWithoutTime, rowsInRange, timeOf, wholeTime, withoutIdleTime } from "./bars";
 import { RangeMap } from "./RangeMap";
 import { clamp, rangeLabel, spanOf, ticksOf, type TimeRange } from "./scale";
 import classes from "./Timeline.module.css";
@@ -36,14 +36,15 @@ const STEP = 0.6;
 
 /** All steps on one time scale. Steps without a recorded time are listed, but have no place on it. */
 export default function TimelineView(props: Props): ReactElement {
-  const whole = useMemo(() => wholeTime(props.rows), [props.rows]);
-  if (props.rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
+  const rows = useMemo(() => withoutIdleTime(props.rows), [props.rows]);
+  const whole = useMemo(() => wholeTime(rows), [rows]);
+  if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
   if (whole === null) {
     return (
       <p className={classes.note}>No step of this recording has a time. The tree shows the steps in their order.</p>
     );
   }
-  return <Scale {...props} whole={whole} />;
+  return <Scale {...props} rows={rows} whole={whole} />;
 }
 
 function Scale({ whole, ...props }: Props & { whole: TimeRange }): ReactElement {

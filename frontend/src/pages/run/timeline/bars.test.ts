@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { aStep } from "@/testing/factories";
 import { indexSteps, noFilter, visibleRows } from "../steps/tree";
-import { barOf, countWithoutTime, rowsInRange, wholeTime } from "./bars";
+import { barOf, countWithoutTime, rowsInRange, wholeTime, withoutIdleTime } from "./bars";
 
 const step = (sequence_no: number, offset_ms: number | null, duration_ms: number | null) =>
   aStep({ sequence_no, offset_ms, duration_ms });
@@ -12,6 +12,25 @@ test("the whole time spans all steps, also one that began before the run", () =>
   expect(wholeTime(rowsOf(step(1, 7, null)))).toEqual({ start: 0, end: 7 });
   expect(wholeTime(rowsOf(step(1, 0, 0)))).toEqual({ start: 0, end: 1 });
   expect(wholeTime(rowsOf(step(1, null, 100)))).toBeNull();
+});
+
+test("a fork is shown without the time since its recording", () => {
+  const day = 86_400_000;
+  const rows = rowsOf(
+    step(1, -2 * day, 100),
+    step(2, -2 * day + 10, 50),
+    step(3, -day, 20),
+    step(4, null, null),
+    step(5, 30, 40),
+    step(6, 500, 5),
+  );
+  const offsets = withoutIdleTime(rows).map((row) => row.step.offset_ms);
+  expect(offsets).toEqual([-90, -80, 10, null, 30, 500]);
+});
+
+test("a run of its own keeps its times, also of a step that began before it", () => {
+  const rows = rowsOf(step(1, -5, 10), step(2, 90, 40), step(3, 5_000, 1));
+  expect(withoutIdleTime(rows).map((row) => row.step)).toEqual(rows.map((row) => row.step));
 });
 
 test("a step without a time has no bar", () => {

@@ -30,6 +30,35 @@ export function wholeTime(rows: readonly Node[]): TimeRange | null {
   return end > start ? { start, end } : { start, end: start + 1 };
 }
 
+/**
+ * The rows without the idle time before the run began: what a fork reused keeps its recorded durations and order, next
+ * to what the fork did, which may be days later.
+ */
+export function withoutIdleTime(rows: readonly Node[]): readonly Node[] {
+  const timedRows = rows.flatMap((row) => {
+    const time = timeOf(row.step);
+    return time ? [{ row, time }] : [];
+  });
+  timedRows.sort((a, b) => a.time.start - b.time.start);
+  const gaps = timedRows.map(() => 0);
+  let latestEnd = Infinity;
+  for (const [index, { time }] of timedRows.entries()) {
+    if (latestEnd < 0) gaps[index] = Math.max(0, time.start - latestEnd);
+    latestEnd = index === 0 ? time.end : Math.max(latestEnd, time.end);
+  }
+  const shifts = new Map<Node, number>();
+  let shift = 0;
+  for (const [index, { row }] of [...timedRows.entries()].toReversed()) {
+    if (shift > 0) shifts.set(row, shift);
+    shift += gaps[index] ?? 0;
+  }
+  return rows.map((row) => (shifts.has(row) ? shiftedRow(row, shifts.get(row) ?? 0) : row));
+}
+
+function shiftedRow(row: Node, shift: number): Node {
+  return { ...row, step: { ...row.step, offset_ms: (row.step.offset_ms ?? 0) + shift } };
+}
+
 export function countWithoutTime(rows: readonly Node[]): number {
   return rows.reduce((count, { step }) => count + (step.offset_ms === null ? 1 : 0), 0);
 }
