@@ -11,6 +11,8 @@ _LONGEST: Final = 200
 # A marker with a keyed digest keeps the identity of what it replaces.
 _NO_DIGEST: Final = r"(?!\[redacted:[a-z0-9-]+:[0-9a-f]{16}\])"
 _WORDS: Final = r"(?:redact(?:ed|ion)|masked|scrubbed|dropped)\b[^\]>\n]{0,80}?"
+# Each of these words begins with one.
+_STEMS: Final = ("redact", "masked", "scrubbed", "dropped")
 _MARK: Final = rf"{_NO_DIGEST}\[{_WORDS}\]|<{_WORDS}>"
 _GAP: Final = re.compile(_MARK, re.IGNORECASE)
 # Only as a whole text, because agents write the same into longer ones.
@@ -26,4 +28,10 @@ def is_hidden(text: str) -> bool:
 
 def has_gap(text: str) -> bool:
     """True if content was removed from a text, or all of it."""
-    return is_hidden(text) or (("[" in text or "<" in text) and _GAP.search(text) is not None)
+    if is_hidden(text):
+        return True
+    if "[" not in text and "<" not in text:
+        return False
+    # Ten times as fast as the pattern, which few texts need.
+    lowercase_text = text.lower()
+    return any(stem in lowercase_text for stem in _STEMS) and _GAP.search(text) is not None
