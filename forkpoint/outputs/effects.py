@@ -6,6 +6,7 @@ the form of the output has  "effects": [{"name": "cities", "value": ["Rome", "Os
 
 import json
 import time
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
@@ -21,8 +22,10 @@ _END: Final = "effects_at"
 _MOST: Final = 100
 _LONGEST: Final = 200_000
 _DATA: Final = frozenset({type(None), bool, int, float, str, list, tuple, dict, set, frozenset})
-# When the call ended that changed an entry last, by the id of its owner and its name.
-_ends: dict[tuple[int, str], int] = {}
+# The owners that are remembered. Each stays alive as long, so that no other one gets its id.
+_MOST_OWNERS: Final = 64
+# When the call ended that changed an entry last, by its name, with the owner, by the id of this.
+_ends: OrderedDict[int, tuple[Any, dict[str, int]]] = OrderedDict()
 
 
 class State(Protocol):
@@ -98,13 +101,22 @@ def repeat_effects(state: State, form: Any) -> bool:
     What a call that ended later has changed stays: its entries have the changes of both.
     """
     effects = form.get(EFFECTS, []) if isinstance(form, dict) else []
+    ends = _ends_of(state.owner) if effects else {}
     for effect in effects:
         name, end = effect["name"], form.get(_END, 0)
-        if end < _ends.get((id(state.owner), name), 0):
+        if end < ends.get(name, 0):
             continue
-        _ends[id(state.owner), name] = end
+        ends[name] = end
         if effect.get("is_removed"):
             state.remove(name)
         elif "value" in effect:
             state.write(name, restore(effect["value"], effect.get("form")).value)
     return not any(effect.get("is_lost") for effect in effects)
+
+
+def _ends_of(owner: Any) -> dict[str, int]:
+    _, ends = _ends.setdefault(id(owner), (owner, {}))
+    _ends.move_to_end(id(owner))
+    if len(_ends) > _MOST_OWNERS:
+        _ends.popitem(last=False)
+    return ends

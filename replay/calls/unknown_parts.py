@@ -9,7 +9,7 @@ from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node
 from replay.inputs.changes import Change, Incoming, Misses
 from replay.inputs.rebuilt_inputs import is_reply, message_place
-from replay.inputs.substitution import quotes_same_phrase, substitute
+from replay.inputs.substitution import quoted_phrases, substitute
 from replay.inputs.texts import leaves_in
 from replay.overrides.request_edits import edited_names
 from replay.state.replay_state import ReplayState
@@ -112,10 +112,14 @@ def _may_be_typed(link: Link, changes: Mapping[int, Change], messages: Sequence[
     # The latest ones first, which a reply mostly refers to.
     earlier_texts = ("\n".join(leaves_in(message)) for message in reversed(messages[:index]))
     if link.value:
-        return any(f" {_words(link.value)} " in f" {_words(text)} " for text in earlier_texts)
-    reply, change = Message(messages[index]).text, changes.get(link.producer)
-    return change is not None and any(quotes_same_phrase(reply, text, change) for text in earlier_texts)
+        value = _spaced_words(link.value)
+        return any(value in _spaced_words(text) for text in earlier_texts)
+    change = changes.get(link.producer)
+    if change is None:
+        return False
+    phrases = quoted_phrases(Message(messages[index]).text, change)
+    return bool(phrases) and any(not phrases.isdisjoint(quoted_phrases(text, change)) for text in earlier_texts)
 
 
-def _words(text: str) -> str:
-    return " ".join(words_of(text))
+def _spaced_words(text: str) -> str:
+    return f" {' '.join(words_of(text))} "

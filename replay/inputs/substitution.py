@@ -64,9 +64,9 @@ def substitute(text: str, change: Change) -> str | None:
     return "".join(piece.result for piece in pieces) if is_held else None
 
 
-def quotes_same_phrase(text: str, other: str, change: Change) -> bool:
-    """True if two texts share a phrase of a changed output as it was recorded."""
-    return not _contents(change).old_runs.isdisjoint({*_runs(text)} & {*_runs(other)})
+def quoted_phrases(text: str, change: Change) -> AbstractSet[tuple[str, ...]]:
+    """Return the phrases of a changed output, as it was recorded, in a text."""
+    return _contents(change).old_runs & {*_runs(text)}
 
 
 class _Contents(NamedTuple):

@@ -93,8 +93,13 @@ def run_agent(
         "NO_PROXY": "127.0.0.1",
         "FORKPOINT_HOME": str(server.home.parent / "agent"),
     }
+    return run_warm(command, env=variables)
+
+
+def run_warm(command: list[str], **options: Any) -> "subprocess.CompletedProcess[str]":
+    """Run a command in a warm process to its end; its output is text."""
     pipe = subprocess.PIPE
-    with WarmProcess(command, env=variables, stdout=pipe, stderr=pipe, text=True) as process:
+    with WarmProcess(command, stdout=pipe, stderr=pipe, text=True, **options) as process:
         try:
             out, err = process.communicate(timeout=patience_s(90))
         except subprocess.TimeoutExpired:

@@ -19,8 +19,9 @@ from tests.clients.model_server import model_server
 from tests.services.server import Server
 from tests.services.warm_start import FORKPOINT, WarmProcess
 from tests.support.gateway_agents import REQUESTS
+from tests.support.gateway_runs import run_warm
 from tests.support.http import HTTP
-from tests.support.patience import patience_s, wait_until
+from tests.support.patience import wait_until
 
 pytestmark = pytest.mark.own_store
 ROOT = Path(__file__).parents[3]
@@ -99,16 +100,7 @@ class Desk:
         return [FORKPOINT, *own_words]
 
     def run(self, words: list[str]) -> "subprocess.CompletedProcess[str]":
-        command, pipe = self.words(words), subprocess.PIPE
-        with WarmProcess(
-            command, cwd=self.folder, env=self.environment, stdout=pipe, stderr=pipe, text=True
-        ) as process:
-            try:
-                out, err = process.communicate(timeout=patience_s(90))
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise
-        return subprocess.CompletedProcess(command, process.returncode, out, err)
+        return run_warm(self.words(words), cwd=self.folder, env=self.environment)
 
 
 @pytest.fixture(scope="module")

@@ -64,3 +64,15 @@ def test_what_no_rerun_could_make_is_a_loss() -> None:
     assert not repeat_effects(ObjectState(again), form)
     assert again == {"a": 1}
     assert repeat_effects(ObjectState(again), None)
+
+
+def test_state_of_an_agent_that_has_ended_does_not_count() -> None:
+    """Another state may be where it was in memory."""
+    first = effects({}, count=1)
+    time.sleep(0.001)
+    second = effects({}, count=2)
+    for _ in range(10):
+        repeat_effects(ObjectState({}), second)
+    state: dict[str, Any] = {}
+    repeat_effects(ObjectState(state), first)
+    assert state == {"count": 1}

@@ -86,9 +86,9 @@ def _chats(rows: list[JSONObject], chats: list[JSONObject]) -> Iterator[Recorded
     messages_by_chat: dict[str, list[JSONObject]] = {}
     for row in rows:
         messages_by_chat.setdefault(_chat_id(row), []).append(row)
+    chats_by_id = {as_text(chat.get("id")): chat for chat in chats}
     for id, messages in messages_by_chat.items():
-        chat = next((chat for chat in chats if id and chat.get("id") == id), {})
-        yield _run({**chat, "id": id}, messages, "")
+        yield _run({**(chats_by_id.get(id, {}) if id else {}), "id": id}, messages, "")
 
 
 def _chat_id(row: JSONObject) -> str:

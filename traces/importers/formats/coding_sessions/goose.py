@@ -6,6 +6,7 @@ The output is one object with all messages, or lines of events, where an answer 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
@@ -156,29 +157,31 @@ def _event(body: JSONObject) -> JSONObject:
 
 def _whole_messages(messages: list[JSONValue]) -> Iterator[tuple[int, JSONObject]]:
     """Yield each message with its number; the parts of one have the same id."""
-    last: tuple[int, JSONObject] | None = None
-    for index, message in enumerate(map(as_object, messages)):
-        if last and message.get("id") and all(message.get(key) == last[1].get(key) for key in ("id", "role")):
-            blocks = _join_texts([*as_list(last[1]["content"]), *as_list(message["content"])])
-            notes: JSONObject = {**as_object(last[1].get("metadata")), **as_object(message.get("metadata"))}
-            last = (last[0], {**last[1], "content": blocks, **({"metadata": notes} if notes else {})})
-            continue
-        if last:
-            yield last
-        last = (index, message)
-    if last:
-        yield last
+    for _, group in groupby(enumerate(map(as_object, messages)), key=_message_key):
+        (index, message), *rest = group
+        yield index, _join_parts([message, *(part for _, part in rest)]) if rest else message
 
 
-def _join_texts(blocks: list[JSONValue]) -> list[JSONValue]:
+def _message_key(entry: tuple[int, JSONObject]) -> tuple[JSONValue, JSONValue]:
+    index, message = entry
+    return (message["id"], message.get("role")) if message.get("id") else (index, None)
+
+
+def _join_parts(parts: list[JSONObject]) -> JSONObject:
+    blocks = [as_object(block) for part in parts for block in as_list(part["content"])]
+    notes: JSONObject = {name: value for part in parts for name, value in as_object(part.get("metadata")).items()}
+    return {**parts[0], "content": _join_texts(blocks), **({"metadata": notes} if notes else {})}
+
+
+def _join_texts(blocks: list[JSONObject]) -> list[JSONValue]:
     whole: list[JSONValue] = []
-    for block in map(as_object, blocks):
-        name = _kind(block)
-        previous = as_object(whole[-1]) if whole else {}
-        if name in ("text", "thinking") and _kind(previous) == name:
-            whole[-1] = {**previous, **block, name: as_text(previous.get(name)) + as_text(block.get(name))}
+    for kind, group in groupby(blocks, key=_kind):
+        same = list(group)
+        if kind in ("text", "thinking"):
+            fields: JSONObject = {name: value for block in same for name, value in block.items()}
+            whole.append({**fields, kind: "".join([as_text(block.get(kind)) for block in same])})
         else:
-            whole.append(block)
+            whole += same
     return whole
 
 

@@ -1,8 +1,11 @@
 """AutoGen 0.2 and AG2: their runtime log, with requests, answers and functions that ran, as a database or by lines."""
 
 from bisect import bisect_right
+from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from typing import Final
+
+import orjson
 
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
@@ -81,15 +84,18 @@ def _line_tables(source: Source) -> dict[str, list[Row]]:
     """Return the rows of a log by lines. A call names no session: it is of the last that a line before it names."""
     tables: dict[str, list[Row]] = {table: [] for table in _COLUMNS}
     session = ""
-    open_calls: list[JSONObject] = []
+    open_calls: defaultdict[bytes, deque[str]] = defaultdict(deque)
     for body, _ in source.entries():
         session = as_text(body.get("session_id")) or session
         if body.keys() >= _CALL_FIELDS:
             row: Row = {**body, "session_id": session, "response": _response(body["response"])}
-            open_calls += ModelAnswer(normalize_answer(row["response"]).output).calls
+            for call in ModelAnswer(normalize_answer(row["response"]).output).calls:
+                open_calls[_arguments_key(call.get("arguments"))].append(as_text(call.get("name")))
             tables["chat_completions"].append(row)
         elif body.keys() >= _FUNCTION_FIELDS:
-            name = _called_name(open_calls, parse_embedded(body["input_args"]))
+            # Lines do not name functions: it is the first open call with these arguments.
+            names = open_calls[_arguments_key(parse_embedded(body["input_args"]))]
+            name = names.popleft() if names else "function"
             tables["function_calls"].append({**body, "args": body["input_args"], "function_name": name})
         elif "agent_type" in body:
             tables["agents"].append(
@@ -109,13 +115,8 @@ def _response(value: JSONValue) -> JSONValue:
     return value if answer is None else answer
 
 
-def _called_name(open_calls: list[JSONObject], arguments: JSONValue) -> str:
-    """Return the name of the first open call with these arguments, and close it: lines do not name functions."""
-    call = next((call for call in open_calls if call.get("arguments") == arguments), None)
-    if call is None:
-        return "function"
-    open_calls.remove(call)
-    return as_text(call.get("name"))
+def _arguments_key(arguments: JSONValue) -> bytes:
+    return orjson.dumps(arguments, option=orjson.OPT_SORT_KEYS)
 
 
 def _functions_of(sessions: list[list[Row]], functions: list[Row]) -> list[list[Row]]:

@@ -165,12 +165,12 @@ def _inputs(value: JSONValue) -> JSONValue:
     if not has_list(body, "chat_history"):
         return value or None
     messages = [
-        message for item in as_list(body["chat_history"]) for message in normalize_messages([_json_or_text(item)])
+        message for item in as_list(body["chat_history"]) for message in normalize_messages([_with_blocks(item)])
     ]
     return {**omit(body, "chat_history"), "messages": [*messages]}
 
 
-def _json_or_text(value: JSONValue) -> JSONValue:
+def _with_blocks(value: JSONValue) -> JSONValue:
     """Return a message with its blocks: HoneyHive makes a text of a result that is the only one."""
     message = as_object(value)
     content = parse_embedded(message.get("content")) if message.get("role") == "tool" else None

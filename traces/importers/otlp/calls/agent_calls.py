@@ -192,14 +192,21 @@ def _message(message: JSONObject) -> JSONObject:
 def _joined_answers(messages: Iterable[JSONObject]) -> list[JSONObject]:
     """Join what belongs to one answer: texts, which some clients return before the calls that follow them."""
     answers: list[JSONObject] = []
+    parts: list[JSONObject] = []
     for message in messages:
         if message.get("role") != "assistant":
             continue
-        if answers and not answers[-1].get("tool_calls"):
-            text = "\n".join(filter(None, map(message_text, (answers.pop(), message))))
-            message = {**message, "content": text or None}
-        answers.append(message)
-    return answers
+        parts.append(message)
+        if message.get("tool_calls"):
+            answers.append(_join_parts(parts))
+            parts = []
+    return [*answers, _join_parts(parts)] if parts else answers
+
+
+def _join_parts(parts: Sequence[JSONObject]) -> JSONObject:
+    if len(parts) == 1:
+        return parts[0]
+    return {**parts[-1], "content": "\n".join(filter(None, map(message_text, parts))) or None}
 
 
 def _result(tool: RecordedStep) -> JSONObject:

@@ -303,14 +303,14 @@ def test_request_beside_additions_in_one_item() -> None:
 
 
 def test_subagent_of_a_session_is_its_own_run() -> None:
-    report = item(type="agent_message", author="/root/child", content=[{"type": "input_text", "text": "Five."}])
+    report = item(type="agent_message", content=[{"type": "input_text", "text": "Five."}])
     answer = item(type="message", role="assistant", content="There are five.")
     parent = [{"type": "session_meta", "payload": {"session_id": "p", "id": "p"}}, user("Count them."), report, answer]
     meta = {"session_id": "p", "id": "c", "parent_thread_id": "p", "agent_role": "counter"}
     child = [
         {"ordinal": 0, "type": "session_meta", "payload": {**meta, "subagent_history_start_ordinal": 2}},
         {"ordinal": 1, **user("Count them.")},
-        {"ordinal": 2, **item(type="agent_message", author="/root", content=[{"type": "input_text", "text": "Go."}])},
+        {"ordinal": 2, **item(type="agent_message", content=[{"type": "input_text", "text": "Go."}])},
         {"ordinal": 3, **item(type="message", role="assistant", content="Five.")},
     ]
     run, subagent = fixtures.read(FORMAT, parent, child)
