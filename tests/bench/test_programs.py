@@ -13,6 +13,7 @@ from tests.bench.attribution.cases import BenchCase
 from tests.bench.attribution.mechanisms import settings as access
 from tests.bench.attribution.mechanisms.running import AnswerRuntime, Model, record_run, request_of
 from tests.bench.attribution.program_lab import ProgramBench
+from tests.bench.attribution.program_sets import SETS
 from tests.bench.attribution.programs.chance import with_chance
 from tests.bench.attribution.programs.rewording import plain_wording, with_rewording
 from tests.bench.attribution.programs.shapes import Hunks, Program, draw_case, user_message
@@ -71,7 +72,7 @@ UNORDERED: Final = "patterns: hotel reviews"
 SHARED_GROUPS: Final = {"loop", "reworded"}
 SHARED_SETTINGS: Final = {"row.find_flights.LHR-POR.seats", "row.book_dinner.leeds.stars"}
 
-PROGRAMS: Final = {f"{name}: {program.name}": program for name in CONTROLS for program in track_p.SETS[name]}
+PROGRAMS: Final = {f"{name}: {program.name}": program for name in CONTROLS for program in SETS[name].programs}
 each_set: Final = pytest.mark.parametrize("name", CONTROLS)
 each_program: Final = pytest.mark.parametrize("key", PROGRAMS)
 each_reworded: Final = pytest.mark.parametrize("key", [key for key, program in PROGRAMS.items() if program.rewords])
@@ -97,7 +98,7 @@ def acts(program: Program, variants: Iterable[Hunks]) -> bool:
 
 @each_set
 def test_set_is_planned_only_when_requested(name: str) -> None:
-    assert len(track_p.plan(CASES, held_out=False, only=name)) == CASES * len(track_p.SETS[name])
+    assert len(track_p.plan(CASES, held_out=False, only=name)) == CASES * len(SETS[name].programs)
     assert name not in {planned for planned, _, _ in track_p.plan(2, held_out=False)}
 
 
@@ -110,14 +111,18 @@ def test_set_has_its_controls(name: str) -> None:
 
 @each_set
 def test_most_edits_have_an_effect_alone(name: str) -> None:
-    edits = [acts(program, edit.variants) for program in track_p.SETS[name] for edit in program.edits if not edit.decoy]
+    edits = [
+        acts(program, edit.variants) for program in SETS[name].programs for edit in program.edits if not edit.decoy
+    ]
     assert sum(edits) >= (1 if name in STRICT_SETS else 0.6) * len(edits)
 
 
 def test_groups_and_names_are_new() -> None:
-    groups = Counter(group for programs in track_p.SETS.values() for group in {program.group for program in programs})
+    groups = Counter(
+        group for group_set in SETS.values() for group in {program.group for program in group_set.programs}
+    )
     assert {group for group, count in groups.items() if count > 1} == SHARED_GROUPS
-    assert all(len({program.name for program in programs}) == len(programs) for programs in track_p.SETS.values())
+    assert all(len({program.name for program in group.programs}) == len(group.programs) for group in SETS.values())
 
 
 @each_program

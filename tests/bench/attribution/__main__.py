@@ -23,11 +23,12 @@ def main() -> None:
     # The product's modules define Django models, which cannot be imported before the setup.
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "cockpit.settings")
     django.setup()
-    from tests.bench.attribution import page, track_p
+    from tests.bench.attribution import page
+    from tests.bench.attribution.program_sets import SETS
     from tests.bench.attribution.results import SIZES, measure
     from tests.bench.attribution.tables import tables
 
-    arguments = _arguments(sizes=tuple(SIZES), programs=tuple(track_p.SETS))
+    arguments = _arguments(sizes=tuple(SIZES), programs=tuple(SETS))
     start = time.process_time()
     results = measure(
         arguments.size, arguments.tracks, data=arguments.data, jobs=arguments.jobs, programs=arguments.programs

@@ -22,29 +22,29 @@ class Table:
 
 
 def tables(results: Results) -> Iterator[Table]:
-    yield _targets(list(results.targets()))
+    yield targets_table(list(results.targets()))
     if results.a:
-        yield _causes("By split", scoring.group_by(results.a, lambda row: row.split))
+        yield causes_by_split(results.a)
         yield _causes("By number of simultaneous changes", scoring.group_by(results.a, lambda row: f"{row.size:2}"))
         yield _causes("By structure", scoring.group_by(results.a, lambda row: row.flavour))
         yield _causes("By pipeline", scoring.group_by(results.a, lambda row: row.pipeline))
-        yield _levels(results.a)
-        yield _baselines(results.a)
+        yield levels_table(results.a)
+        yield baselines_table(results.a)
     if results.u:
-        yield _unaided_table(track_u.summary(results.u))
+        yield unaided_table(results.u)
     if results.p:
         yield _programs(track_p.summary(results.p))
     if results.b:
-        yield _chance(track_b.summary(results.b))
+        yield chance_table(results.b)
     if results.c:
-        yield _real(track_c.summary(results.c))
+        yield real_table(results.c)
     if results.d:
-        yield _labelled_failures(track_d.summary(results.d))
+        yield labelled_table(results.d)
     if results.e:
-        yield _edits(track_e.summary(results.e))
+        yield edits_table(results.e)
 
 
-def _targets(targets: Sequence[Target]) -> Table:
+def targets_table(targets: Sequence[Target]) -> Table:
     rows = [
         [target.name, number(target.value, target.unit), _bar(target), "reached" if target.is_reached else "**missed**"]
         for target in targets
@@ -54,6 +54,10 @@ def _targets(targets: Sequence[Target]) -> Table:
 
 def _bar(target: Target) -> str:
     return f"{'≥' if target.kind == 'at_least' else '≤'} {target.bar:g} {target.unit}".strip()
+
+
+def causes_by_split(rows: Sequence[Row]) -> Table:
+    return _causes("By split", scoring.group_by(rows, lambda row: row.split))
 
 
 def _causes(title: str, groups: Mapping[str, Sequence[Row]]) -> Table:
@@ -85,7 +89,7 @@ def _causes(title: str, groups: Mapping[str, Sequence[Row]]) -> Table:
     return Table(title=title, head=head, rows=rows)
 
 
-def _levels(rows: Sequence[Row]) -> Table:
+def levels_table(rows: Sequence[Row]) -> Table:
     lines = []
     for split, group in {"all": rows, **scoring.group_by(rows, lambda row: row.split)}.items():
         summary = scoring.summary(group)
@@ -99,7 +103,7 @@ def _levels(rows: Sequence[Row]) -> Table:
     return Table(title="Confidence", head=("split", "level", "cases", "share", "precision"), rows=lines)
 
 
-def _baselines(rows: Sequence[Row]) -> Table:
+def baselines_table(rows: Sequence[Row]) -> Table:
     groups = scoring.group_by(rows, lambda row: f"{row.split}, {row.size} changes")
     groups |= scoring.group_by(rows, lambda row: row.split)
     names = list(next(row.baselines for row in rows if row.baselines))
@@ -113,7 +117,8 @@ def _baselines(rows: Sequence[Row]) -> Table:
     )
 
 
-def _unaided_table(summary: JSONObject) -> Table:
+def unaided_table(rows: Sequence[track_u.UnaidedRow]) -> Table:
+    summary = track_u.summary(rows)
     lines = []
     for name, cell in summary.items():
         assert isinstance(cell, dict)
@@ -178,7 +183,8 @@ def _programs(cells: JSONObject) -> Table:
     return Table(title="Programs with unrecorded code between calls", head=(*head, *levels_head), rows=lines)
 
 
-def _chance(summary: JSONObject) -> Table:
+def chance_table(rows: Sequence[track_b.ChanceRow]) -> Table:
+    summary = track_b.summary(rows)
     lines = []
     for name, cell in summary.items():
         assert isinstance(cell, dict)
@@ -211,7 +217,8 @@ def _chance(summary: JSONObject) -> Table:
     return Table(title="Chance", head=head, rows=lines)
 
 
-def _real(summary: JSONObject) -> Table:
+def real_table(rows: Sequence[track_c.RealRow]) -> Table:
+    summary = track_c.summary(rows)
     lines = []
     for name, cell in summary.items():
         if not isinstance(cell, dict):
@@ -244,7 +251,8 @@ def _nonzero_counts(counts: JSONValue) -> str:
     return ", ".join(f"{name} {count}" for name, count in values.items() if count)
 
 
-def _labelled_failures(summary: JSONObject) -> Table:
+def labelled_table(rows: Sequence[track_d.LabelledRow]) -> Table:
+    summary = track_d.summary(rows)
     lines = [
         [
             name,
@@ -256,17 +264,20 @@ def _labelled_failures(summary: JSONObject) -> Table:
         if isinstance(cell, dict)
     ]
     return Table(
-        title=f"Labelled failures ({summary['failures']})", head=("", "exact", "95 % (Wilson)", "±1", "±3"), rows=lines
+        title="Labelled failures",
+        head=(f"{summary['failures']} failures", "exact", "95 % (Wilson)", "±1", "±3"),
+        rows=lines,
     )
 
 
-def _edits(summary: JSONObject) -> Table:
+def edits_table(rows: Sequence[track_e.EditRow]) -> Table:
+    summary = track_e.summary(rows)
     lines = [["all", percent(summary["f1"]), percent(summary["worst"])]]
     for key in ("by_source", "by_edit"):
         cells = summary[key]
         assert isinstance(cells, dict)
         lines += [[name, percent(f1), ""] for name, f1 in cells.items()]
-    return Table(title=f"Alignment after edits ({summary['cases']} transcripts)", head=("", "F1", "worst"), rows=lines)
+    return Table(title="Alignment after edits", head=(f"{summary['cases']} transcripts", "F1", "worst"), rows=lines)
 
 
 def number(value: float | None, unit: str) -> str:

@@ -1,6 +1,6 @@
 """Track P: programs whose code turns one answer into another call's input, given only two recordings."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -9,82 +9,12 @@ from replay.proofs.core.types import Budget
 from replay.proofs.evidence.findings import prove
 from tests.bench.attribution import scoring
 from tests.bench.attribution.program_lab import ProgramBench, ProgramLab
-from tests.bench.attribution.programs.ateliers import ATELIERS
-from tests.bench.attribution.programs.blind import BLIND
-from tests.bench.attribution.programs.bureaus import BUREAUS
-from tests.bench.attribution.programs.depots import DEPOTS
-from tests.bench.attribution.programs.development import PROGRAMS
-from tests.bench.attribution.programs.families import FAMILIES
-from tests.bench.attribution.programs.field import FIELD
-from tests.bench.attribution.programs.foundries import FOUNDRIES
-from tests.bench.attribution.programs.fresh import FRESH
-from tests.bench.attribution.programs.gardens import GARDENS
-from tests.bench.attribution.programs.guilds import GUILDS
-from tests.bench.attribution.programs.harbours import HARBOURS
-from tests.bench.attribution.programs.heldout import HELD_OUT
-from tests.bench.attribution.programs.later import LATER
-from tests.bench.attribution.programs.mills import MILLS
-from tests.bench.attribution.programs.novel import NOVEL
-from tests.bench.attribution.programs.outposts import OUTPOSTS
-from tests.bench.attribution.programs.patterns import PATTERNS
-from tests.bench.attribution.programs.services import SERVICES
-from tests.bench.attribution.programs.shapes import Program, draw_case
-from tests.bench.attribution.programs.stations import STATIONS
-from tests.bench.attribution.programs.studios import STUDIOS
-from tests.bench.attribution.programs.trades import TRADES
-from tests.bench.attribution.programs.unseen import UNSEEN
-from tests.bench.attribution.programs.wild import WILD
+from tests.bench.attribution.program_sets import SETS
+from tests.bench.attribution.programs.shapes import draw_case
 from tests.bench.attribution.truth import Ids
 from traces.core.json_types import JSONObject
 
 SEED: Final = 20_261_122
-SETS: Final[Mapping[str, Sequence[Program]]] = {
-    "development": PROGRAMS,
-    "held out": HELD_OUT,
-    "unseen": UNSEEN,
-    "fresh": FRESH,
-    "blind": BLIND,
-    "later": LATER,
-    "field": FIELD,
-    "wild": WILD,
-    "families": FAMILIES,
-    "patterns": PATTERNS,
-    "novel": NOVEL,
-    "services": SERVICES,
-    "bureaus": BUREAUS,
-    "trades": TRADES,
-    "outposts": OUTPOSTS,
-    "stations": STATIONS,
-    "guilds": GUILDS,
-    "studios": STUDIOS,
-    "harbours": HARBOURS,
-    "mills": MILLS,
-    "depots": DEPOTS,
-    "gardens": GARDENS,
-    "ateliers": ATELIERS,
-    "foundries": FOUNDRIES,
-}
-# Sets with edits of the agents' code.
-_VERSIONED_SETS: Final = frozenset(
-    {
-        "wild",
-        "patterns",
-        "novel",
-        "services",
-        "bureaus",
-        "trades",
-        "outposts",
-        "stations",
-        "guilds",
-        "studios",
-        "harbours",
-        "mills",
-        "depots",
-        "gardens",
-        "ateliers",
-        "foundries",
-    }
-)
 _MODES: Final = (
     ("models callable", True, False),
     ("recordings alone", False, False),
@@ -103,6 +33,7 @@ class ProgramRow:
     runs have recorded the version of the agent's code.
 
     `top`: the first change named, or listed if none is named, belongs to a cause; None if there is no cause.
+    `code_edit`: an edit of the agent's own code belongs to a cause.
     `hidden`: a change that matters is not recorded on both sides. `diff`: `top` for the diff alone.
     """
 
@@ -118,6 +49,7 @@ class ProgramRow:
     names_change: bool
     top: bool | None
     diff: bool | None
+    code_edit: bool
     hidden: bool
     blames: bool
     replays: int
@@ -134,7 +66,7 @@ def plan(cases: int, *, held_out: bool, only: str | None = None) -> list[Job]:
     return [
         (name, index, (5 * index + 7 * turn) % max(_CYCLE, cases))
         for name in sets
-        for index in range(len(SETS[name]))
+        for index in range(len(SETS[name].programs))
         for turn in range(cases)
     ]
 
@@ -146,13 +78,13 @@ def rows(jobs: Sequence[Job]) -> list[ProgramRow]:
         row(job, live=live, has_code_version=has_code_version)
         for job in jobs
         for live, has_code_version in modes
-        if not has_code_version or job[0] in _VERSIONED_SETS
+        if not has_code_version or SETS[job[0]].code_edits
     ]
 
 
 def row(job: Job, *, live: bool, has_code_version: bool = False) -> ProgramRow:
     name, index, number = job
-    program = SETS[name][index]
+    program = SETS[name].programs[index]
     bench = ProgramBench(draw_case(program, number, SEED), has_code_version=has_code_version)
     lab = ProgramLab(bench)
     budget = Budget(probes=500, live_calls=None if live else 0, repeats=_REPEATS)
@@ -175,6 +107,7 @@ def row(job: Job, *, live: bool, has_code_version: bool = False) -> ProgramRow:
         right=_structure(findings, named_sets) == truth.structure and all(ids in truth.sets for ids in named_sets),
         top=order[:1] != [] and order[0] in members if members else None,
         diff=diff_order[:1] != [] and diff_order[0] in members if members else None,
+        code_edit=any(name.startswith("code.") for name in members),
         hidden=not all(lab.is_recorded(name) for name in members),
         blames=bool(named_sets) and findings.confidence in {"high", "medium"},
         replays=lab.replays,
