@@ -20,7 +20,7 @@ from traces.importers.formats.coding_agents import claude_agents, claude_stream
 from traces.importers.formats.evaluations import harbor_trials
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.replay_tools import kurral
-from traces.importers.formats.tracing import event_lines, langfuse_export
+from traces.importers.formats.tracing import event_lines, langfuse_export, langsmith_feedback
 from traces.importers.formats.tracing.langsmith_multipart import is_multipart
 from traces.importers.otlp.batches import find_request
 from traces.importers.otlp.span_documents import (
@@ -124,7 +124,8 @@ def sniff_langsmith(sample: Sample) -> float:
             or as_list(body.get("runs"))
             or [body]
         )
-        if {"run_type", "id"} <= as_object(runs[0]).keys():
+        first = as_object(runs[0])
+        if {"run_type", "id"} <= first.keys() or langsmith_feedback.is_export(first):
             return SURE
     return 0.0
 

@@ -222,7 +222,8 @@ def normalize_answer(value: JSONValue, reason: str = "") -> Answer:
     message = _answer_message(choice or body, value)
     # LangChain's generations contain what they are about in an object of their own.
     facts = as_object(choice.get("generation_info")) or choice or body
-    reason = reason or as_text(first_member(facts, "finish_reason", "finishReason", "stop_reason"))
+    names = ("finish_reason", "finishReason", "stop_reason")
+    reason = reason or as_text(first_member(facts, *names) or as_object(facts.get("message")).get("stop_reason"))
     usage = as_object(first_member(body, "usage", "usage_metadata", "usageMetadata"))
     output: JSONObject = {"message": message, **({"finish_reason": normalize_finish_reason(reason)} if reason else {})}
     return Answer(output=output, model=as_text(body.get("model")), usage=normalize_usage(usage, "/usage"))
@@ -262,25 +263,22 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
     if cached_count is None:
         cached_count = first_member(usage, *_CACHED_COUNTS)
     tokens_in, tokens_cached = parse_token_count(input_count, location), parse_token_count(cached_count, location)
+    tokens_out = parse_token_count(output_count, location)
     has_cache = "cache_read_input_tokens" in usage or "cache_creation_input_tokens" in usage
     if has_cache and "prompt_tokens" not in usage:
         # Anthropic's `input_tokens` excludes cache reads and writes; the `prompt_tokens` of LiteLLM include them.
         tokens_cached = parse_token_count(usage.get("cache_read_input_tokens"), location)
         cache_writes = parse_token_count(usage.get("cache_creation_input_tokens"), location)
-        tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (cache_writes or 0)
-    tokens_out = parse_token_count(output_count, location)
+        # So does the `input` that it sends to Langfuse, as the total shows.
+        if parse_token_count(usage.get("total"), location) != (tokens_in or 0) + (tokens_out or 0):
+            tokens_in = (tokens_in or 0) + (tokens_cached or 0) + (cache_writes or 0)
     if thoughts := first_member(usage, "thoughtsTokenCount", "thoughts_token_count"):
         # Gemini counts what the model thought beside its answer.
         tokens_out = (tokens_out or 0) + (parse_token_count(thoughts, location) or 0)
     if "input_cached_tokens" in usage or "output_reasoning_tokens" in usage:
         tokens_in, tokens_out, tokens_cached = _langfuse_counts(usage, location)
     cost = first_member(usage, "total_cost", "totalCost", "estimated_cost_usd", "cost")
-    return Usage(
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        tokens_cached=tokens_cached,
-        cost_usd=parse_cost(cost),
-    )
+    return Usage(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached, cost_usd=parse_cost(cost))
 
 
 @lru_cache(_MOST_USAGES)

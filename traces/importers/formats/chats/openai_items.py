@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import is_message, normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
@@ -38,6 +38,8 @@ _NOT_SAMPLING: Final = frozenset(
     {"input", "text", "previous_response_id", "store", "include", "conversation", "background", "service_tier"}
     | {"safety_identifier", "prompt_cache_key", "truncation"}
 )
+# Of Gemini's client for Python, which has instructions and tools there, too, and of its API.
+_CONFIGURATIONS: Final = ("config", "generationConfig", "generation_config")
 _CUT_OFF: Final = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
@@ -148,11 +150,18 @@ def shaping_fields(body: JSONObject) -> JSONObject:
 
 def normalize_client_request(body: JSONObject) -> JSONObject:
     """Convert the body of a request of any client into the input of a model step; it may have OpenAI's items."""
+    body = _flatten_configuration(body)
     request = normalize_request(body)
     conversation = first_member(body, "messages", "input")
     if isinstance(conversation, list) and ("messages" not in body or is_item_list(conversation)):
         request["messages"] = [*system_messages(body), *normalize_items(conversation)]
     return request
+
+
+def _flatten_configuration(body: JSONObject) -> JSONObject:
+    """Return a request to Gemini with its settings beside its contents, where other clients have them."""
+    settings = as_object(first_member(body, *_CONFIGURATIONS)) if "contents" in body else {}
+    return {**omit(body, *_CONFIGURATIONS), **settings} if settings else body
 
 
 def normalize_client_answer(value: JSONValue, reason: str = "") -> Answer:

@@ -238,13 +238,19 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             environment=as_text(body.get("environment")),
             has_ended=not is_of_krabs or body.get("output") is not None,
             tags=tags,
-            metadata={**rest, "trace_name": body.get("name")},
+            metadata={**_owners(observations), **rest, "trace_name": body.get("name")},
             judgements=scores.judgements,
             retractions=scores.retractions,
         ),
         match_calls(_sort_steps(steps, observations)),
         location=f"trace {trace_id}",
     )
+
+
+def _owners(observations: Sequence[JSONObject]) -> JSONObject:
+    """Return the user and the session that observations name, for a trace that does not."""
+    names = ("userId", "sessionId")
+    return {name: observation[name] for name in names for observation in observations if observation.get(name)}
 
 
 def _count_once(steps: Sequence[RecordedStep]) -> list[RecordedStep]:

@@ -42,6 +42,15 @@ _CACHE_NAMES: Final = {
     "input_cache_read": "cache_read_input_tokens",
     "input_cache_creation": "cache_creation_input_tokens",
 }
+# What observations repeat of their trace.
+_TRACE_COLUMNS: Final = {
+    "name": ("traceName",),
+    "tags": ("traceTags", "tags"),
+    "userId": ("userId",),
+    "sessionId": ("sessionId",),
+    "environment": ("environment",),
+    "release": ("release",),
+}
 _SNAKE: Final = re.compile(r"_([a-z])")
 
 
@@ -86,12 +95,17 @@ def _is_export_list(value: JSONValue) -> bool:
 
 
 def _is_observation(body: JSONObject) -> bool:
-    return as_text(body.get("type")) in _OBSERVATION_TYPES and {"id", "traceId", "startTime"} <= body.keys()
+    """Return whether a record is an observation; some programs leave out the type of those that they export."""
+    is_typed = as_text(body.get("type")) in _OBSERVATION_TYPES or {"name", "parentObservationId"} <= body.keys()
+    return is_typed and {"id", "traceId", "startTime"} <= body.keys()
 
 
 def _is_trace(body: JSONObject) -> bool:
-    is_described = has_list(body, "observations") or len(_TRACE_FIELDS & body.keys()) > 1
-    return {"id", "name", "timestamp"} <= body.keys() and is_described
+    has_observations = has_list(body, "observations")
+    if {"id", "name", "timestamp"} <= body.keys():
+        return has_observations or len(_TRACE_FIELDS & body.keys()) > 1
+    first = _normalize_fields(as_object(first_item(body.get("observations"))))
+    return "id" in body and as_text(first.get("type")) in _OBSERVATION_TYPES and {"id", "startTime"} <= first.keys()
 
 
 def _is_score(body: JSONObject) -> bool:
@@ -118,11 +132,10 @@ def _trace(trace: JSONObject, location: str) -> Iterator[Record]:
 def _observation(observation: JSONObject, location: str) -> Iterator[Record]:
     trace_id = observation["traceId"]
     if observation.get("traceName"):
-        fields = {"name": "traceName", "tags": "traceTags", "userId": "userId"}
-        values = {name: observation.get(field) for name, field in fields.items()}
+        values = {name: first_member(observation, *names) for name, names in _TRACE_COLUMNS.items()}
         facts = {name: value for name, value in values.items() if value not in (None, "", [])}
         yield _event("trace-create", {"id": trace_id, **facts}, location)
-    type = as_text(observation.get("type")) or "SPAN"
+    type = as_text(observation.get("type")) or ("GENERATION" if observation.get("model") else "SPAN")
     body = {**_recorded_fields(observation), "type": type, "usageDetails": _usage(observation)}
     model = first_member(observation, "model", "providedModelName")
     costs = as_object(observation.get("costDetails"))

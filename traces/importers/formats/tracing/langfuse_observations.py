@@ -15,6 +15,7 @@ from traces.importers.common.messages import (
 )
 from traces.importers.common.model_calls import (
     Answer,
+    Usage,
     model_input,
     normalize_parameters,
     normalize_provider,
@@ -80,6 +81,7 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
     tokens = normalize_usage(usage, f"{location}/body/usage")
     costs = as_object(body.get("costDetails"))
     level, model = as_text(body.get("level")), as_text(body.get("model"))
+    answer = _answer(body) if kind is StepType.MODEL else None
     facts = SpanFacts(
         key=as_text(body.get("id")),
         name=as_text(body.get("name")),
@@ -95,9 +97,9 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
         provider=normalize_provider(None, model),
         tool_name=_tool_name(body),
         call_id=_call_id(body),
-        usage=tokens,
+        usage=answer.usage if answer and tokens == Usage() else tokens,
         request=_request(body) if kind is StepType.MODEL else None,
-        answer=_answer(body) if kind is StepType.MODEL else None,
+        answer=answer,
         attributes={
             **{
                 key: value
@@ -108,6 +110,8 @@ def build_observation(body: JSONObject, tool_names: frozenset[str], location: st
             **answer_details(body.get("output")),
             # Parts of the cost, such as those of tokens in and out.
             **({"cost_details": costs} if len(costs) > 1 else {}),
+            # A step without answers, such as an embedding, has no column for it.
+            **({"model": model} if model and kind is not StepType.MODEL else {}),
             **_remark(body),
         },
     )

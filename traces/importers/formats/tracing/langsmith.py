@@ -57,6 +57,7 @@ _TYPES: Final = {
     "prompt": StepType.PROMPT,
     "parser": StepType.VALIDATOR,
 }
+_EMBEDDING: Final = "embedding"
 _MAPPED_FIELDS: Final = frozenset(
     {
         "id",
@@ -90,6 +91,8 @@ _INVOCATION: Final = (
     "frequency_penalty",
     "presence_penalty",
     "reasoning_effort",
+    "reasoning",
+    "thinking",
     "tool_choice",
     "parallel_tool_calls",
 )
@@ -293,6 +296,8 @@ def _step(run: JSONObject, location: str) -> RecordedStep:
         output=outputs or None,
         attributes=attributes,
         call_id=as_text(first_member(as_object(outputs), "tool_call_id")),
+        # Of other runs that call no model, it is the sum of those inside them.
+        usage=_counts(run, _usage(run, as_object(outputs), metadata), location) if run_type == _EMBEDDING else Usage(),
     )
     if kind is StepType.TOOL:
         facts = _tool(facts)
@@ -339,33 +344,45 @@ def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: st
     if tools := as_list(invocation.get("tools")):
         request.setdefault("tools", normalize_request({"tools": tools}).get("tools", []))
     usage = _usage(run, outputs, metadata)
-    tokens: Usage = normalize_usage(usage, f"{location}/usage_metadata")
-    if tokens.cost_usd is None:
-        tokens = replace(tokens, cost_usd=parse_cost(run.get("total_cost")))
     return replace(
         facts,
         attributes={**facts.attributes, **usage_details(usage), **answer_details(outputs)},
         request=request if as_list(request["messages"]) else None,
         # A model call that failed has an output of null.
-        answer=normalize_client_answer(outputs if outputs != {"output": None} else None),
+        answer=normalize_client_answer(outputs if outputs != {"output": None} else None, _finish_reason(outputs)),
         model=model,
         provider=normalize_provider(metadata.get("ls_provider"), model),
-        usage=tokens,
+        usage=_counts(run, usage, location),
     )
+
+
+def _counts(run: JSONObject, usage: JSONObject, location: str) -> Usage:
+    counts = normalize_usage(usage, f"{location}/usage_metadata")
+    return counts if counts.cost_usd is not None else replace(counts, cost_usd=parse_cost(run.get("total_cost")))
 
 
 def _usage(run: JSONObject, outputs: JSONObject, metadata: JSONObject) -> JSONObject:
     """Return the most detailed usage: that of a message has cached tokens. Exported runs have the counts themselves."""
-    generations = as_list(outputs.get("generations"))
-    generation = as_object(first_item(generations[0])) if generations else {}
-    message = as_object(generation.get("message"))
     return as_object(
         first_member(outputs, "usage_metadata", "usage")
         or metadata.get("usage_metadata")
-        or first_member({**message, **as_object(message.get("kwargs"))}, "usage_metadata")
+        or first_member(_generated_message(outputs), "usage_metadata")
         or as_object(outputs.get("llm_output")).get("token_usage")
         or {name: run[name] for name in ("prompt_tokens", "completion_tokens") if run.get(name)}
     )
+
+
+def _generated_message(outputs: JSONObject) -> JSONObject:
+    """Return the fields of the message in LangChain's first generation."""
+    generations = as_list(outputs.get("generations"))
+    message = as_object(as_object(first_item(generations[0])).get("message")) if generations else {}
+    return {**message, **as_object(message.get("kwargs"))}
+
+
+def _finish_reason(outputs: JSONObject) -> str:
+    """Return the reason in a message of LangChain whose generation states none; empty if unknown."""
+    metadata = as_object(_generated_message(outputs).get("response_metadata"))
+    return as_text(first_member(metadata, "finish_reason", "stop_reason", "stopReason", "done_reason"))
 
 
 def _parent(run: JSONObject) -> str | None:

@@ -40,6 +40,11 @@ def is_feedback(record: JSONObject) -> bool:
     return (is_statement or CHANGE in record) and bool(record.get("run_id") or record.get("trace_id"))
 
 
+def is_export(record: JSONObject) -> bool:
+    """Return whether a record is feedback as the API lists it."""
+    return {"run_id", "key", "score", "value"} <= record.keys() and "run_type" not in record
+
+
 def apply_changes(records: Sequence[JSONObject]) -> FeedbackStates:
     """Apply later records to earlier ones with the same id: a statement replaces it, a change sets its fields."""
     latest: dict[str, JSONObject] = {}
@@ -123,10 +128,13 @@ def _run_of(record: JSONObject) -> str:
 def _averages(stats: JSONObject, known_keys: AbstractSet[str], step: str | None) -> Iterator[RecordedJudgement]:
     for name, figures in stats.items():
         average = as_object(figures).get("avg")
+        comments = [as_text(comment) for comment in as_list(as_object(figures).get("comments"))]
         if name not in known_keys and average is not None:
-            comments = [as_text(comment) for comment in as_list(as_object(figures).get("comments"))]
             text = "; ".join([f"average of {as_text(as_object(figures).get('n'))}", *filter(None, comments)])
             yield judgement(name, average, text=text, step=step)
+        elif name not in known_keys and (counts := as_object(as_object(figures).get("values"))):
+            categories = ", ".join(f"{value}: {as_text(count)}" for value, count in counts.items())
+            yield judgement(name, categories, text="; ".join(filter(None, comments)), step=step)
 
 
 def _time(record: JSONObject) -> datetime | None:

@@ -148,3 +148,26 @@ def test_cost_without_a_total_is_the_sum_of_its_parts() -> None:
         Decimal("0.75"),
         {"input": 0.25, "output": 0.5, "total": 0.75},
     )
+
+
+def test_observations_have_the_session_of_their_trace() -> None:
+    page = {"id": "g1", "traceId": "t1", "type": "GENERATION", "startTime": "2026-03-01T10:00:00Z"}
+    owners = {"userId": "u1", "sessionId": "s1", "environment": "shop", "tags": ["night"]}
+    for name in ("desk", None):
+        (run,), _ = import_values({"data": [{**page, **owners, "traceName": name}], "meta": {"cursor": None}})
+        assert (run.metadata["userId"], run.metadata["sessionId"]) == ("u1", "s1")
+        assert (run.environment, run.tags) == (("shop", ("night",)) if name else ("", ()))
+
+
+def test_observations_without_types_are_model_calls_if_they_name_a_model() -> None:
+    times = {"traceId": "t1", "startTime": "2026-03-01T10:00:00Z", "parentObservationId": None}
+    (run,), _ = import_values(
+        [{"id": "a", "name": "desk", **times}, {"id": "b", "name": "chat", "model": "m", **times}]
+    )
+    assert [step.type for step in run.steps] == [StepType.AGENT, StepType.MODEL]
+
+
+def test_trace_without_a_time_is_known_by_its_observations() -> None:
+    observation = {"id": "g1", "type": "TOOL", "name": "find", "startTime": "2026-03-01T10:00:00Z", "output": "B-7"}
+    (run,), _ = import_values({"id": "t1", "name": "desk", "observations": [observation]})
+    assert [step.type for step in run.steps] == [StepType.AGENT, StepType.TOOL]

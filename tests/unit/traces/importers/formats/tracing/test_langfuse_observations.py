@@ -130,3 +130,30 @@ def test_traces_beside_observations_are_read_with_them() -> None:
         "langfuse", [{"traces": [trace], "observations": [{"id": "m", "traceId": "t", **TIMES, **MODEL}]}]
     )
     assert [step.key for step in run.steps] == ["t", "m"]
+
+
+def test_configuration_of_gemini_has_instructions_and_tools() -> None:
+    tool = {"name": "find_book", "description": "Find a book."}
+    configuration = {"system_instruction": "Be brief.", "temperature": 0, "tools": [{"function_declarations": [tool]}]}
+    request = {"contents": [{"role": "user", "parts": [{"text": "Dune?"}]}], "config": configuration}
+    answer = {"content": {"role": "model", "parts": [{"text": "B-7"}]}, "usage_metadata": {"prompt_token_count": 9}}
+    step = run_of({"id": "m", **TIMES, "type": "GENERATION", "input": request, "output": answer}).steps[-1]
+    assert as_object(step.input) == {
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Dune?"}],
+        "tools": [tool],
+        "parameters": {"temperature": 0},
+    }
+    assert step.tokens_in == 9
+
+
+def test_embedding_keeps_its_model() -> None:
+    step = run_of({"id": "e", **TIMES, "type": "EMBEDDING", "model": "embed-1", "input": "Dune"}).steps[-1]
+    assert step.attributes["model"] == "embed-1"
+
+
+def test_cached_tokens_are_in_the_input_if_the_total_shows_it() -> None:
+    counts = {"input": 90, "output": 10, "cache_read_input_tokens": 60}
+    for total, expected in ((100, 90), (160, 150), (None, 150)):
+        usage = {**counts, **({"total": total} if total else {})}
+        step = run_of({"id": "m", **TIMES, **MODEL, "usageDetails": usage}).steps[-1]
+        assert (step.tokens_in, step.tokens_cached) == (expected, 60)

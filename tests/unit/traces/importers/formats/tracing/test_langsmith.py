@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_object
 from traces.core.vocabulary import RunStatus
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing.langsmith import parse
@@ -108,3 +109,40 @@ def test_runs_that_name_only_their_parent_are_one_trace() -> None:
     runs = {run.external_id: run for run in parse([Source(name="runs.json", data=orjson.dumps({"runs": records}))])}
     assert runs.keys() == {"root", "other", "lost"}
     assert {step.key: step.parent for step in runs["root"].steps} == {"root": None, "chain": "root", "call": "chain"}
+
+
+def test_listed_feedback_is_read_with_its_runs() -> None:
+    run = {"id": "r1", "name": "agent", "run_type": "chain", "outputs": {"answer": "B-7"}}
+    feedback = {"id": "f1", "run_id": "r1", "key": "helpful", "score": 0.8, "value": None, "comment": "kind"}
+    (trace,) = fixtures.read("langsmith", [run], [feedback])
+    assert [(score.name, score.value, score.text) for score in trace.judgements] == [("helpful", 0.8, "kind")]
+    _, problems = fixtures.detect_and_read("langsmith", fixtures.json_lines([feedback]))
+    assert ["is not in these files" in problem for problem in problems] == [True]
+
+
+def test_categories_of_feedback_are_notes() -> None:
+    stats = {"tone": {"n": 3, "avg": None, "values": {"warm": 2, "cold": 1}}}
+    (trace,) = fixtures.read("langsmith", [{"id": "r1", "run_type": "chain", "error": "late", "feedback_stats": stats}])
+    assert [(score.name, score.text) for score in trace.judgements] == [("tone", "warm: 2, cold: 1")]
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        {"message": {"role": "assistant", "content": "B-7", "stop_reason": "max_tokens"}},
+        {
+            "generations": [
+                [{"message": {"kwargs": {"content": "B-7", "response_metadata": {"stop_reason": "max_tokens"}}}}]
+            ]
+        },
+    ],
+)
+def test_answer_has_the_reason_of_its_message(outputs: Any) -> None:
+    (trace,) = fixtures.read("langsmith", [{"id": "r1", "run_type": "llm", "outputs": outputs}])
+    assert as_object(trace.steps[0].output)["finish_reason"] == "length"
+
+
+def test_embedding_has_its_tokens_and_costs() -> None:
+    run = {"id": "r1", "run_type": "embedding", "prompt_tokens": 9, "total_cost": "0.25", "outputs": {"size": 3}}
+    (trace,) = fixtures.read("langsmith", [run])
+    assert (trace.steps[0].tokens_in, trace.steps[0].cost_usd) == (9, Decimal("0.25"))
