@@ -56,7 +56,6 @@ _YAML: Final = (
         "this is the configuration of Kurral's MCP proxy, not a recording",
     ),
 )
-_SPAN_TABLE: Final = re.compile(rb"[^\n]*\bcontext\.span_id\b[^\n]*,")
 # Its file has one object after the other.
 _TELEMETRY: Final = re.compile(r'"event\.name":\s*"(?:gemini_cli|qwen-code)\.')
 _NO_SPANS: Final = "this is telemetry of Gemini CLI or Qwen Code without spans: import the files of its chats"
@@ -79,7 +78,7 @@ def sniff_kurral(sample: Sample) -> float:
 
 
 def sniff_otlp(sample: Sample) -> float:
-    if any(_is_table_by_columns(as_object(value)) for value in sample.values) or _is_span_table(sample):
+    if any(_is_table_by_columns(as_object(value)) for value in sample.values):
         return 0.0
     if any(map(_is_otlp_value, sample.values)):
         return SURE
@@ -190,9 +189,6 @@ def explain_rejection(sample: Sample) -> BadFile:
     """Describe a file that no importer accepts, for the error message."""
     if not sample.head.strip():
         return BadFile("the file is empty", "byte 0")
-    if _is_span_table(sample):
-        table = "a data frame of spans as CSV, in which Python writes nested values in its own form"
-        return BadFile(f'{table}: write it by `to_json(orient="records")`', "line 1")
     if sample.values:
         return BadFile(_describe(sample.values[0]), "line 1" if sample.is_lines or sample.source.is_table else "/")
     return _not_json(sample)
@@ -220,10 +216,6 @@ def _not_json(sample: Sample) -> BadFile:
         except BadFile as problem:
             return problem
     return BadFile(f"not a recording in a known format: it begins with “{' '.join(content.split())[:40]}”", "line 1")
-
-
-def _is_span_table(sample: Sample) -> bool:
-    return sample.source.is_table and _SPAN_TABLE.match(sample.head) is not None
 
 
 def _describe(value: JSONValue) -> str:

@@ -16,7 +16,7 @@ from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile, Problems
-from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.python_literals import parse_cell
 from traces.importers.files.source import Source
 from traces.payloads.conversation import Messages
 from traces.reading.text_hashes import TextHashes
@@ -182,7 +182,7 @@ def _values_of(source: Source) -> Iterator[tuple[str, JSONValue]]:
 def _leaves(value: JSONValue, path: str, name: str, contents: RunContents) -> Iterator[tuple[str, str, JSONValue]]:
     """Yield the texts and numbers in a value, with their paths without the places in lists, and their names."""
     if isinstance(value, str) and value[:1] in {"{", "[", '"'} and not contents.contains(value):
-        value = parse_embedded(value)
+        value = parse_cell(value)
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _leaves(item, f"{path}/{'*' if _DATA_NAME.fullmatch(key) else key}", key, contents)

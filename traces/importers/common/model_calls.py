@@ -206,7 +206,7 @@ def model_input(
 
 def normalize_parameters(parameters: JSONObject) -> JSONObject:
     """Give sampling parameters their common names, parse numbers, and drop empty values and infinite limits."""
-    values = {_PARAMETER_NAMES.get(key, key): _parse_number(value) for key, value in parameters.items()}
+    values = {_PARAMETER_NAMES.get(key, key): parse_number(value) for key, value in parameters.items()}
     return {key: value for key, value in values.items() if value not in (None, "") and not is_infinite(value)}
 
 
@@ -380,7 +380,7 @@ def _join_instructions(system: list[JSONObject]) -> list[JSONObject]:
     return [{"role": "system", "content": "\n\n".join(result_text(message.get("content")) for message in system)}]
 
 
-def _parse_number(value: JSONValue) -> JSONValue:
+def parse_number(value: JSONValue) -> JSONValue:
     """Parse a number that a client wrote as text; return other values unchanged."""
     if not isinstance(value, str) or kind(parse_embedded(value)) != "a string":
         return parse_embedded(value)

@@ -1,6 +1,8 @@
 """Literals of Python, as its `str()` and `repr()` write values, as JSON."""
 
 import ast
+import re
+from datetime import UTC, datetime
 from typing import Final
 
 import orjson
@@ -9,6 +11,8 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.json_reader import parse_embedded
 
 _LONGEST: Final = 200_000
+# An array of numpy has no commas. A text in it has no line break as such.
+_ROWS: Final = re.compile(r"\}\s*\n\s*\{")
 
 
 def parse_literal(value: JSONValue) -> JSONValue:
@@ -36,9 +40,29 @@ def parse_object(content: str) -> JSONObject | None:
     return fields if isinstance(expression, ast.Call) else None
 
 
+def parse_cell(value: JSONValue) -> JSONValue:
+    """Parse what a data frame writes to CSV of an object or a list, also of arrays; return other values unchanged."""
+    content = parse_literal(value)
+    if not isinstance(content, str) or len(content) > _LONGEST or content[:1] not in {"{", "["}:
+        return content
+    try:
+        cell: JSONValue = orjson.loads(orjson.dumps(_plain(ast.parse(_ROWS.sub("}, {", content), mode="eval").body)))
+    except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
+        return value
+    return cell
+
+
 def _plain(node: ast.expr) -> object:
     """Return the value of an expression, of an object as its named fields. Raises `ValueError` for any other call."""
     match node:
+        case ast.Call(func=ast.Name(id="array"), args=[items, *_]):
+            return _plain(items)
+        case ast.Call(func=ast.Attribute(attr="datetime"), args=parts):
+            return datetime(*map(ast.literal_eval, parts), tzinfo=UTC)
+        case ast.Name(id="nan"):
+            return None
+        case ast.Dict(keys=keys, values=values):
+            return {ast.literal_eval(key): _plain(value) for key, value in zip(keys, values, strict=True) if key}
         case ast.Call(args=[], keywords=keywords):
             return {keyword.arg: _plain(keyword.value) for keyword in keywords if keyword.arg}
         case ast.List(elts=items) | ast.Tuple(elts=items):

@@ -27,7 +27,9 @@ def is_table(data: bytes) -> bool:
     except BadFile:
         return False
     names = _read_names(first.rstrip("\r"))
-    is_header = len(names) > 1 and len({*names}) == len(names) and all(map(_NAME.fullmatch, names))
+    # Data frames number their rows in a column without a name.
+    columns = names[1:] if names[:1] == [""] else names
+    is_header = len(names) > 1 and len({*names}) == len(names) and all(map(_NAME.fullmatch, columns))
     return is_header and bool(rest.strip()) and rest.lstrip()[:1] not in {"{", "["}
 
 

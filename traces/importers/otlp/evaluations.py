@@ -8,6 +8,7 @@ from traces.core.json_access import as_object, as_objects, as_text, first_member
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedJudgement
 from traces.importers.common.judgements import judgement
+from traces.importers.common.model_calls import parse_number
 from traces.importers.common.times import parse_time
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.otlp.wire import SpanEvent
@@ -26,6 +27,8 @@ def read_annotations(span: JSONObject, step: str) -> Iterator[RecordedJudgement]
     columns: dict[str, JSONObject] = {}
     for key, value in span.items():
         if (match := _COLUMN.fullmatch(key)) and value is not None:
+            # In a table as CSV, a number is a text.
+            value = parse_number(value) if match[2] == "score" else value
             columns.setdefault(match[1], {"name": match[1]})[match[2]] = value
     for fields in columns.values():
         yield _judgement({**fields, "time": fields.get("updated_at")}, step, as_text(fields.get("updated_by")))

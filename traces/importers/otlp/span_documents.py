@@ -17,6 +17,7 @@ from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
+from traces.importers.files.python_literals import parse_cell
 from traces.importers.files.source import Record
 from traces.importers.otlp.evaluations import read_annotations
 from traces.importers.otlp.stores import (
@@ -43,6 +44,7 @@ _JSON_ATTRIBUTES: Final = re.compile(
     r"^(?:(?:input|output)\.value|tag\.tags|tool\.parameters|gen_ai\..*)$"
     r"|(?:\.|^)(?:metadata|invocation_parameters|json_schema|arguments|variables|messages)$"
 )
+_COUNT: Final = re.compile(r"\.token_count\.|\.top_k$")
 # Kinds of spans as OpenTelemetry for Python prints them.
 _KINDS: Final = {f"SpanKind.{name}": name for name in KIND_NAMES.values()}
 _FIRST_LINE: Final = re.compile(r"(?:\}\s*)?\{\s*")
@@ -228,7 +230,7 @@ def _span(span: JSONObject, location: str) -> WireSpan:
         start=span.get("start_time"),
         end=span.get("end_time"),
         attributes=attributes,
-        events=tuple(_event(as_object(item)) for item in as_list(parse_embedded(span.get("events")))),
+        events=tuple(_event(as_object(item)) for item in as_list(parse_cell(span.get("events")))),
         links=tuple(as_text(link.get("spanId")) for link in links),
         failed=as_text(first_member(span, "status_code") or status.get("status_code")).endswith("ERROR"),
         message=as_text(first_member(span, "status_message") or status.get("description")),
@@ -285,7 +287,9 @@ def _event(event: JSONObject) -> SpanEvent:
 def _flat_attributes(span: JSONObject) -> JSONObject:
     """Return the attributes of any form in flat form."""
     columns = {
-        key.removeprefix(_ATTRIBUTES): value for key, value in span.items() if key.startswith(_ATTRIBUTES)
+        (name := key.removeprefix(_ATTRIBUTES)): _cell(name, value)
+        for key, value in span.items()
+        if key.startswith(_ATTRIBUTES)
     } | as_object(parse_embedded(span.get("attributes")))
     flat: JSONObject = {}
     for name, value in columns.items():
@@ -294,6 +298,13 @@ def _flat_attributes(span: JSONObject) -> JSONObject:
         elif value is not None:
             flat[name] = value
     return flat
+
+
+def _cell(name: str, value: JSONValue) -> JSONValue:
+    """Return a column's value, which in a table as CSV is a text: in Python's form, or of a count with a fraction."""
+    if not isinstance(value, str) or name.endswith(".value"):
+        return value
+    return value.removesuffix(".0") if _COUNT.search(name) else parse_cell(value)
 
 
 def _flatten(flat: JSONObject, name: str, value: JSONValue, level: int) -> None:

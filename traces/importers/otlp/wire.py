@@ -118,7 +118,7 @@ def read_request(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
 
 def resource_attributes(resource: JSONValue, location: str) -> JSONObject:
     """Return the attributes of a resource."""
-    return _parse_attributes(as_object(resource).get("attributes"), location)
+    return parse_attributes(as_object(resource).get("attributes"), location)
 
 
 def _scopes(
@@ -156,7 +156,7 @@ def span(body: JSONObject, resource: JSONObject, scope: JSONObject, location: st
         name=as_text(body.get("name")),
         start=first_member(body, "startTimeUnixNano", "start_time_unix_nano"),
         end=first_member(body, "endTimeUnixNano", "end_time_unix_nano"),
-        attributes=_parse_attributes(body.get("attributes"), f"{location}/attributes"),
+        attributes=parse_attributes(body.get("attributes"), f"{location}/attributes"),
         events=tuple(_event(as_object(item), location) for item in as_list(body.get("events"))),
         links=tuple(as_text(link.get("spanId")) for link in links),
         failed=_CODES.get(as_text(status.get("code")) or 0) == 2,
@@ -205,7 +205,7 @@ def scope_fields(name: str, version: str, attributes: JSONObject, schema: str) -
 
 def _scope(group: JSONObject, location: str) -> JSONObject:
     scope = as_object(first_member(group, "scope", _EARLY_SCOPE))
-    attributes = _parse_attributes(scope.get("attributes"), f"{location}/scope")
+    attributes = parse_attributes(scope.get("attributes"), f"{location}/scope")
     schema = as_text(first_member(group, "schemaUrl", "schema_url"))
     return scope_fields(as_text(scope.get("name")), as_text(scope.get("version")), attributes, schema)
 
@@ -216,14 +216,14 @@ def _link(link: JSONObject, location: str) -> JSONObject:
         "traceId": _parse_id(first_member(link, "traceId", "trace_id"), location),
         "spanId": _parse_id(first_member(link, "spanId", "span_id"), location),
         "traceState": first_member(link, "traceState", "trace_state"),
-        "attributes": _parse_attributes(link.get("attributes"), f"{location}/links"),
+        "attributes": parse_attributes(link.get("attributes"), f"{location}/links"),
         "droppedAttributesCount": first_member(link, "droppedAttributesCount", "dropped_attributes_count"),
     }
     return {name: value for name, value in fields.items() if value}
 
 
 def _event(event: JSONObject, location: str) -> SpanEvent:
-    body = _parse_attributes(event.get("attributes"), f"{location}/events")
+    body = parse_attributes(event.get("attributes"), f"{location}/events")
     if count := first_member(event, "droppedAttributesCount", "dropped_attributes_count"):
         body["droppedAttributesCount"] = count
     return SpanEvent(
@@ -235,7 +235,7 @@ def log(record: JSONObject, resource: JSONObject, location: str) -> WireLog | No
     """Decode a log record; None if it belongs to no span: others are not part of a run. Raises `BadFile`."""
     trace_id = _parse_id(first_member(record, "traceId", "trace_id"), f"{location}/traceId")
     span_id = _parse_id(first_member(record, "spanId", "span_id"), f"{location}/spanId")
-    attributes = _parse_attributes(record.get("attributes"), f"{location}/attributes")
+    attributes = parse_attributes(record.get("attributes"), f"{location}/attributes")
     body = _body(record.get("body"), location)
     if not trace_id or not span_id:
         return None
@@ -257,7 +257,8 @@ def _body(value: JSONValue, location: str) -> JSONValue:
         raise BadFile(problem.problem, f"{location}/body") from problem
 
 
-def _parse_attributes(value: JSONValue, location: str) -> JSONObject:
+def parse_attributes(value: JSONValue, location: str) -> JSONObject:
+    """Return plain attributes from a list of pairs. Raises `BadFile` for any other value."""
     attributes: JSONObject = {}
     for index, entry in enumerate(require_list(value, location) if value is not None else []):
         try:
@@ -282,7 +283,7 @@ def parse_value(value: JSONValue) -> JSONValue:
             case "arrayValue" | "array_value":
                 return [parse_value(value) for value in as_list(as_object(item).get("values"))]
             case "kvlistValue" | "kvlist_value":
-                return _parse_attributes(as_object(item).get("values"), "/value")
+                return parse_attributes(as_object(item).get("values"), "/value")
     return None
 
 

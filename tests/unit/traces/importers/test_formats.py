@@ -72,7 +72,6 @@ def test_formats_are_detected_by_content(name: str, format: str) -> None:
         (b'{"colour": "blue", "age": 3}', "keys age, colour", "/"),
         (b"[1, 2]", "a list of numbers", "/"),
         (b'[{"colour": "blue", "age": 3}]', "a list of objects with the keys age, colour", "/"),
-        (b"context.span_id,name\nab,chat\n", "a data frame of spans as CSV", "line 1"),
         (b'{"state": {}, "is_running": false, "work_item_seq": 9}', "context of a LlamaIndex workflow", "/"),
         (b'[{"dataset_id": "d", "inputs": {}, "outputs": {}}]', "examples of a data set", "/"),
         (b"\x00\x01\x02\x03 binary", "binary data", "byte 0"),

@@ -10,7 +10,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import TOOL_DESCRIPTION, StepType
 from traces.importers.common.messages import normalize_messages
-from traces.importers.common.model_calls import normalize_provider, parse_token_count
+from traces.importers.common.model_calls import Usage, normalize_provider, parse_token_count
 from traces.importers.common.run_builder import container_type
 from traces.importers.common.spans import SpanFacts, build_step, normalize_documents
 from traces.importers.common.times import Span, parse_span, parse_time
@@ -25,6 +25,7 @@ from traces.importers.otlp.dialects.message_events import (
 )
 from traces.importers.otlp.dialects.model_calls import read_model_call
 from traces.importers.otlp.dialects.tool_calls import tool_arguments, tool_result
+from traces.importers.otlp.dialects.usage import extract_usage
 from traces.importers.otlp.translations import haystack, monocle, printed_items, promptflow
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
@@ -109,6 +110,7 @@ _INPUTS: Final = (
     "chain.input",
 )
 _QUERIES: Final = (*_INPUTS, "reranker.query")
+_TEMPLATE: Final = "llm.prompt_template"
 _TOP_K: Final = ("gen_ai.retrieval.top_k", "retrieval.top_k", "reranker.top_k")
 _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
 _ERRORS: Final = ("exception.message", "error.message")
@@ -157,6 +159,7 @@ def build_span_step(
         StepType.MODEL: _model,
         StepType.TOOL: _tool,
         StepType.RETRIEVAL: _retrieval,
+        StepType.PROMPT: _prompt,
     }.get(type, _container)(wire, attributes, messages, times)
     return build_step(_complete_facts(facts, wire, type, attributes, messages))
 
@@ -289,7 +292,15 @@ def _retrieval(wire: WireSpan, attributes: Attributes, events: MessageEvents, ti
         times=times,
         input=query_input,
         output=_search_result(attributes),
+        usage=_embedding_usage(wire, attributes),
     )
+
+
+def _embedding_usage(wire: WireSpan, attributes: Attributes) -> Usage:
+    """Return the usage of an embedding; that of another search is the sum of those below it."""
+    kinds = [as_text(attributes.look(name)).lower() for name in (*_KIND_NAMES, "ai.operationId")]
+    is_embedding = any(kind.startswith("embedding") or kind.endswith(".doembed") for kind in kinds)
+    return extract_usage(attributes, Usage(), wire.location) if is_embedding else Usage()
 
 
 def _search_result(attributes: Attributes) -> JSONValue:
@@ -315,6 +326,19 @@ def _container(wire: WireSpan, attributes: Attributes, events: MessageEvents, ti
         input=attributes.take(*_INPUTS) or _first_messages(attributes),
         output=attributes.take(*_OUTPUTS),
     )
+
+
+def _prompt(wire: WireSpan, attributes: Attributes, events: MessageEvents, times: Span) -> SpanFacts:
+    facts = _container(wire, attributes, events, times)
+    if (template := attributes.take(f"{_TEMPLATE}.template")) is not None:
+        parts: JSONObject = {
+            "template": template,
+            "version": attributes.take(f"{_TEMPLATE}.version"),
+            "variables": attributes.take_json(f"{_TEMPLATE}.variables"),
+            "input": facts.input,
+        }
+        facts.input = {name: value for name, value in parts.items() if value is not None}
+    return facts
 
 
 def _first_messages(attributes: Attributes) -> JSONValue:

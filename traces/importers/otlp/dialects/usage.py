@@ -15,6 +15,8 @@ _INPUT: Final = (
     "llm.token_count.prompt",
     "ai.usage.inputTokens",
     "ai.usage.promptTokens",
+    # Embeddings
+    "ai.usage.tokens",
     "llm.usage.prompt_tokens",
 )
 _OUTPUT: Final = (

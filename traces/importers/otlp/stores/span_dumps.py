@@ -4,6 +4,7 @@
     JavaScript, objects   {"_spanContext": {"traceId", "spanId"}, "startTime": [s, ns], "endTime": [s, ns], …}
     Go, stdout            {"SpanContext": {"TraceID", "SpanID"}, "Parent", "StartTime", "Attributes": [{"Key", …}], …}
     evaluations, agents   {"trace_id", "span_id", "parent_span_id", "start_time", "attributes": {…}, "span_events", …}
+    Phoenix               {"trace_id", "span_id", "start_time_unix_nano", "attributes": [{"key", "value": {…}}], …}
 
 Gemini CLI, Qwen Code and Copilot Chat write JavaScript's objects, and evaluations of Bedrock AgentCore the last form.
 """
@@ -12,8 +13,10 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_object, is_number
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.otlp.stores import cloudwatch
+from traces.importers.otlp.wire import parse_attributes
 
 # Kinds by number, which is one less in JavaScript than in OTLP and in Go.
 _KINDS: Final = ("INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
@@ -50,7 +53,9 @@ def _is_go(body: JSONObject) -> bool:
 
 def _is_flat(body: JSONObject) -> bool:
     names = (_TRACE_IDS, _SPAN_IDS, _STARTS, _NAMES)
-    return has_object(body, "attributes") and not any(body.keys().isdisjoint(group) for group in names)
+    attributes = body.get("attributes")
+    has_attributes = isinstance(attributes, dict) or "key" in as_object(first_item(attributes))
+    return has_attributes and not any(body.keys().isdisjoint(group) for group in names)
 
 
 def _script_document(body: JSONObject) -> JSONObject:
@@ -116,11 +121,33 @@ def _flat_document(body: JSONObject) -> JSONObject:
         "start_time": _time(first_member(body, *_STARTS)),
         "end_time": _time(first_member(body, *_ENDS)),
         **_status(body),
-        "attributes": body["attributes"],
+        "attributes": _attributes(body["attributes"]),
         "events": [_event(event) for event in as_objects(first_member(body, "span_events", "events"))],
+        "links": [_flat_link(link) for link in as_objects(body.get("links"))],
         "scope": first_member(body, "scope", "instrumentation_scope", "instrumentationScope"),
-        "resource": first_member(body, "resource", "resource_attributes", "resourceAttributes"),
+        "resource": _resource(first_member(body, "resource", "resource_attributes", "resourceAttributes")),
     }
+
+
+def _attributes(value: JSONValue) -> JSONObject:
+    """Return attributes, which are an object, or a list of pairs as in OTLP."""
+    attributes = parse_embedded(value)
+    return parse_attributes(attributes, "/attributes") if isinstance(attributes, list) else as_object(attributes)
+
+
+def _resource(value: JSONValue) -> JSONValue:
+    attributes = as_object(value).get("attributes")
+    return _attributes(attributes if isinstance(attributes, list) else value) if value else None
+
+
+def _flat_link(link: JSONObject) -> JSONObject:
+    context = as_object(link.get("context")) or link
+    ids: JSONObject = {
+        "trace_id": first_member(context, *_TRACE_IDS),
+        "span_id": first_member(context, *_SPAN_IDS),
+        "trace_state": first_member(context, "trace_state", "traceState"),
+    }
+    return {"context": ids, "attributes": _attributes(link.get("attributes"))}
 
 
 def _status(body: JSONObject) -> JSONObject:
@@ -135,7 +162,7 @@ def _status(body: JSONObject) -> JSONObject:
 
 def _event(event: JSONObject) -> JSONObject:
     """Return an event. Evaluations of AgentCore have the log records of a span as events with a body."""
-    contents, attributes = as_object(event.get("body")), as_object(parse_embedded(event.get("attributes")))
+    contents, attributes = as_object(event.get("body")), _attributes(event.get("attributes"))
     time = first_member(event, "timestamp", "time", "time_unix_nano", "timeUnixNano")
     if cloudwatch.is_call(contents):
         return {

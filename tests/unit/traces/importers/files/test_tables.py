@@ -69,6 +69,26 @@ def test_rows_of_ragas_in_python_form() -> None:
         assert (run.metadata["reference"], problems) == ("3", [])
 
 
+# Arrays of numpy have no commas.
+FRAME = b""",context.trace_id,context.span_id,name,start_time,span_kind,attributes.llm.input_messages,\
+attributes.llm.token_count.prompt,events,eval.tone.score
+0,ab,01,chat,2026-03-01 10:00:00+00:00,LLM,"[{'message.role': 'user', 'message.content': ""Is it Dune's?""}
+ {'message.role': 'assistant', 'message.tool_calls': array([{'tool_call.function.name': 'find'}], dtype=object)}]",\
+9.0,"[{'name': 'note', 'timestamp': datetime.datetime(2026, 3, 1, 10, 0, tzinfo=datetime.timezone.utc), 'attributes': \
+{'shelf': 'B-7', 'rest': nan}}]",0.5
+"""
+
+
+def test_data_frame_of_spans_has_cells_in_python_form() -> None:
+    ((run,), problems) = fixtures.detect_and_read("otlp", FRAME, "frame.csv")
+    (step,) = run.steps
+    assert fixtures.request_contents(step) == ["Is it Dune's?", None]
+    assert (step.tokens_in, [score.value for score in run.judgements], problems) == (9, [0.5], [])
+    assert step.attributes["events"] == [
+        {"name": "note", "time": "2026-03-01T10:00:00+00:00", "attributes": {"shelf": "B-7", "rest": None}}
+    ]
+
+
 def test_rows_can_be_messages() -> None:
     ((run,), problems) = fixtures.detect_and_read("chat", b'role,content\nuser,"Is Dune here, too?"\nassistant,Yes.\n')
     assert (run.name, fixtures.answer_contents(run), problems) == ("Is Dune here, too?", ["Yes."], [])

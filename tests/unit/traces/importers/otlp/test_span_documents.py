@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_objects
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
@@ -151,3 +152,41 @@ def test_annotation_columns_of_arize_are_judgements_of_their_authors() -> None:
     assert [(score.name, score.text, score.by, score.step) for score in run.judgements] == [
         ("quality", "good", "Ada", "01")
     ]
+
+
+def test_spans_with_pairs_as_attributes_are_read() -> None:
+    pairs = [{"key": "gen_ai.tool.name", "value": {"string_value": "shelve"}}]
+    span = {
+        **{"trace_id": "ab", "span_id": "01", "name": "shelve", "start_time_unix_nano": 10**18, "attributes": pairs},
+        "events": [{"name": "note", "time_unix_nano": 10**18, "attributes": pairs}],
+        "links": [{"trace_id": "cd", "span_id": "02", "attributes": pairs}],
+        "resource": {"attributes": [{"key": "service.name", "value": {"string_value": "shop"}}]},
+    }
+    ((run,), problems) = import_spans(orjson.dumps({"data": [span], "next_cursor": None}))
+    (step,) = run.steps
+    assert (run.app, step.tool_name, problems) == ("shop", "shelve", [])
+    attributes = {"gen_ai.tool.name": "shelve"}
+    assert [event["attributes"] for event in as_objects(step.attributes["events"])] == [attributes]
+    assert step.attributes["links"] == [{"traceId": "cd", "spanId": "02", "attributes": attributes}]
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"openinference.span.kind": "EMBEDDING", "llm.token_count.prompt": 9},
+        {"gen_ai.operation.name": "embeddings", "gen_ai.usage.input_tokens": 9},
+        {"ai.operationId": "ai.embed.doEmbed", "ai.usage.tokens": 9},
+    ],
+)
+def test_embedding_has_its_tokens(attributes: dict[str, Any]) -> None:
+    ((run,), _) = import_spans(orjson.dumps({**SPAN, "attributes": attributes}))
+    assert (run.steps[0].type, run.steps[0].tokens_in) == (StepType.RETRIEVAL, 9)
+
+
+def test_prompt_has_its_template_and_variables() -> None:
+    template = {"template": "Find {title}.", "variables": '{"title": "Dune"}', "version": "v1"}
+    attributes = {f"llm.prompt_template.{name}": value for name, value in template.items()}
+    ((run,), _) = import_spans(
+        orjson.dumps({**SPAN, "attributes": {"openinference.span.kind": "PROMPT", **attributes}})
+    )
+    assert run.steps[0].input == {"template": "Find {title}.", "variables": {"title": "Dune"}, "version": "v1"}
