@@ -4,8 +4,9 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, is_number
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.messages import (
@@ -159,7 +160,9 @@ def _query(value: JSONValue) -> JSONValue:
 
 def _search_result(value: JSONValue) -> JSONValue:
     documents = normalize_documents(value)
-    return {"documents": documents} if documents else value
+    # A vector is no list of documents.
+    is_vector = bool(documents) and is_number(first_item(parse_embedded(value)))
+    return {"documents": documents} if documents and not is_vector else value
 
 
 def _document(value: JSONValue, score: JSONValue, number: int) -> JSONObject:

@@ -17,6 +17,8 @@ from traces.core.json_access import (
     first_member,
     has_list,
     has_object,
+    is_integer,
+    omit,
     other_members,
 )
 from traces.core.json_types import JSONObject, JSONValue
@@ -26,7 +28,9 @@ from traces.core.vocabulary import StepType
 from traces.importers.common.judgements import judgement
 from traces.importers.common.messages import normalize_messages, normalize_tools
 from traces.importers.common.model_calls import (
+    Usage,
     model_input,
+    normalize_parameters,
     normalize_provider,
     normalize_usage,
     parse_cost,
@@ -58,6 +62,8 @@ _TYPES: Final = {
     "CHAT_MODEL": StepType.MODEL,
     "TOOL": StepType.TOOL,
     "RETRIEVER": StepType.RETRIEVAL,
+    "EMBEDDING": StepType.RETRIEVAL,
+    "RERANKER": StepType.RETRIEVAL,
     "GUARDRAIL": StepType.SAFETY,
     "EVALUATOR": StepType.VALIDATOR,
     "AGENT": StepType.AGENT,
@@ -84,10 +90,27 @@ _MAPPED_ATTRIBUTES: Final = frozenset(
         "mlflow.llm.cost",
     }
 )
+# DSPy's model has its settings there, too.
+_SETTINGS: Final = ("temperature", "max_tokens", "top_p")
+# The `input_tokens` of these clients exclude the cache.
+_WITHOUT_CACHE: Final = frozenset({"anthropic", "bedrock"})
+_CACHE: Final = ("cache_read_input_tokens", "cache_creation_input_tokens")
 # Arguments of a ChatModel beside its messages.
 _CHAT_MODEL: Final = frozenset({"context", "params"})
+_DSPY_TOOL: Final = "Tool."
 _MAPPED_INFO: Final = frozenset(
-    {*_IDS, "tags", "trace_metadata", "request_metadata", "assessments", "state", "status", "request_preview"}
+    {
+        *_IDS,
+        "tags",
+        "trace_metadata",
+        "request_metadata",
+        "trace_info",
+        "info",
+        "assessments",
+        "state",
+        "status",
+        "request_preview",
+    }
     | {"response_preview", "trace", "spans", "data", "request", "response"}
 )
 
@@ -102,8 +125,8 @@ def is_trace(value: JSONValue) -> bool:
         return True
     if has_list(body, "traces"):
         return is_trace(body["traces"])
-    spans = as_objects(body.get("spans"))
-    return bool(spans) and any(name.startswith(_PREFIX) for name in as_object(spans[0].get("attributes")))
+    spans = as_objects(body.get("spans")) or as_objects(as_object(body.get("trace")).get("spans"))
+    return bool(spans) and any(name.startswith(_PREFIX) for name in _attributes(spans[0]))
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -128,7 +151,9 @@ def _traces(value: JSONValue, location: str) -> Iterator[tuple[JSONValue, str]]:
 
 def _run(body: JSONObject, location: str) -> RecordedRun:
     trace = as_object(parse_embedded(body.get("trace"))) or body
-    info = as_object(trace.get("info")) or {name: item for name, item in body.items() if name != "trace"}
+    info = as_object(first_member(trace, "info", "trace_info")) or {
+        name: item for name, item in body.items() if name != "trace"
+    }
     spans = as_list(as_object(trace.get("data")).get("spans")) or as_list(
         first_member(trace, "spans") or body.get("spans")
     )
@@ -170,7 +195,7 @@ def _metadata(info: JSONObject) -> JSONObject:
 
 
 def _trace_id(span: JSONObject) -> str:
-    request_id = parse_embedded(as_object(span.get("attributes")).get("mlflow.traceRequestId"))
+    request_id = parse_embedded(_attributes(span).get("mlflow.traceRequestId"))
     return as_text(request_id) or as_text(first_member({**span, **as_object(span.get("context"))}, "trace_id"))
 
 
@@ -180,8 +205,7 @@ def _step(span: JSONObject, location: str) -> RecordedStep:
     if not key:
         raise BadFile("a span without an id", f"{location}/spans")
     attributes: JSONObject = {
-        name: None if item == "null" else parse_embedded(item)
-        for name, item in as_object(span.get("attributes")).items()
+        name: None if item == "null" else parse_embedded(item) for name, item in _attributes(span).items()
     }
     name = as_text(span.get("name"))
     status = as_object(span.get("status"))
@@ -210,7 +234,22 @@ def _step(span: JSONObject, location: str) -> RecordedStep:
             **({"events": events} if (events := as_list(span.get("events"))) else {}),
         },
     )
+    if attributes.get("mlflow.spanType") == "EMBEDDING":
+        facts.usage = _usage(facts, attributes, location)
+    if facts.type is StepType.TOOL:
+        facts.tool_name = as_text(facts.attributes.pop("name", None)) or name.removeprefix(_DSPY_TOOL)
     return build_step(_model(facts, attributes, location) if facts.type is StepType.MODEL else facts)
+
+
+def _attributes(span: JSONObject) -> JSONObject:
+    """Return the attributes of a span, which the REST API returns as pairs."""
+    attributes = span.get("attributes")
+    if not isinstance(attributes, list):
+        return as_object(attributes)
+    return {
+        as_text(pair.get("key")): first_item([*as_object(pair.get("value")).values()])
+        for pair in as_objects(attributes)
+    }
 
 
 def _span_id(value: JSONValue) -> str:
@@ -232,9 +271,7 @@ def _exceptions(span: JSONObject) -> Iterator[JSONObject]:
 def _model(facts: SpanFacts, attributes: JSONObject, location: str) -> SpanFacts:
     answer = normalize_client_answer(facts.output)
     inputs = as_object(facts.input)
-    usage = as_object(attributes.get("mlflow.chat.tokenUsage")) or as_object(as_object(facts.output).get("usage"))
-    counts = normalize_usage(usage, f"{location} span {facts.key}") if usage else answer.usage
-    cost = parse_cost(as_object(attributes.get("mlflow.llm.cost")).get("total_cost"))
+    usage = _counts(facts, attributes)
     model = as_text(
         first_member(attributes, "mlflow.llm.model", "model")
         or first_member(inputs, "model")
@@ -252,15 +289,46 @@ def _model(facts: SpanFacts, attributes: JSONObject, location: str) -> SpanFacts
         request = model_input(messages, normalize_tools(attributes.get("mlflow.chat.tools") or []), {})
     elif isinstance(inputs.get("input"), list):
         request = normalize_client_request(inputs)
+    recorded_settings = normalize_parameters({name: attributes[name] for name in _SETTINGS if name in attributes})
+    if recorded_settings:
+        request = request or normalize_client_request(as_object(facts.input))
+        request["parameters"] = {**recorded_settings, **as_object(request.get("parameters"))}
     return replace(
         facts,
         request=request,
         answer=answer,
         model=model or answer.model,
         provider=normalize_provider(attributes.get("mlflow.llm.provider"), model or answer.model),
-        usage=replace(counts, cost_usd=cost or counts.cost_usd),
-        attributes={**facts.attributes, **usage_details(usage), **answer_details(facts.output)},
+        usage=_usage(facts, attributes, location) if usage or "mlflow.llm.cost" in attributes else answer.usage,
+        attributes={
+            **omit(facts.attributes, *recorded_settings),
+            **usage_details(usage),
+            **answer_details(facts.output),
+        },
     )
+
+
+def include_cache(usage: JSONObject, message_format: JSONValue) -> JSONObject:
+    """Return token counts of which the input includes the cache, as that of most clients does."""
+    if message_format not in _WITHOUT_CACHE:
+        return usage
+    counts = (usage.get(name) for name in ("input_tokens", *_CACHE))
+    return {**usage, "input_tokens": sum(count for count in counts if is_integer(count))}
+
+
+def _counts(facts: SpanFacts, attributes: JSONObject) -> JSONObject:
+    return as_object(attributes.get("mlflow.chat.tokenUsage")) or as_object(as_object(facts.output).get("usage"))
+
+
+def _usage(facts: SpanFacts, attributes: JSONObject, location: str) -> Usage:
+    client = first_member(attributes, "mlflow.message.format", "mlflow.llm.provider")
+    counts = include_cache(as_object(attributes.get("mlflow.chat.tokenUsage")), client)
+    cost = parse_cost(as_object(attributes.get("mlflow.llm.cost")).get("total_cost"))
+    recorded_counts = omit(counts, *_CACHE) | {"cached_input_tokens": counts.get(_CACHE[0])} if counts else {}
+    usage = normalize_usage(
+        recorded_counts or as_object(as_object(facts.output).get("usage")), f"{location} span {facts.key}"
+    )
+    return replace(usage, cost_usd=cost or usage.cost_usd)
 
 
 def _judgement(assessment: JSONObject) -> RecordedJudgement:

@@ -26,7 +26,7 @@ from traces.importers.otlp.dialects.message_events import (
 from traces.importers.otlp.dialects.model_calls import read_model_call
 from traces.importers.otlp.dialects.tool_calls import tool_arguments, tool_result
 from traces.importers.otlp.dialects.usage import extract_usage
-from traces.importers.otlp.translations import haystack, monocle, printed_items, promptflow
+from traces.importers.otlp.translations import haystack, mlflow, monocle, printed_items, promptflow
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
 _KINDS: Final = {
@@ -116,7 +116,7 @@ _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
 _ERRORS: Final = ("exception.message", "error.message")
 _PYDANTIC_AI: Final = "pydantic-ai"
 # Spans without any of these names need no translation.
-_TRANSLATED_NAMES: Final = promptflow.MARKS | monocle.MARKS | printed_items.MARKS | haystack.MARKS
+_TRANSLATED_NAMES: Final = promptflow.MARKS | monocle.MARKS | mlflow.MARKS | printed_items.MARKS | haystack.MARKS
 _PYDANTIC_MESSAGES: Final = ("pydantic_ai.all_messages", "all_messages_events")
 _PARAMETERS: Final = "tool.parameters"
 # A span of the Agent Development Kit beside those of parallel calls, with the results of all.
@@ -178,6 +178,8 @@ def _unpack_events(wire: WireSpan, events: list[SpanEvent]) -> tuple[WireSpan, l
         for tracer in (promptflow, monocle, printed_items):
             if tracer.is_span(attributes):
                 attributes, events = tracer.translate(attributes, events)
+        if mlflow.is_span(attributes):
+            attributes = mlflow.translate(attributes)
         if haystack.is_span(attributes):
             name, attributes = haystack.span_name(name, attributes), haystack.translate(attributes)
     return (wire if attributes is wire.attributes else replace(wire, name=name, attributes=attributes)), events

@@ -4,8 +4,10 @@ from base64 import b64encode
 from typing import Any
 
 import orjson
+import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_object
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus
 from traces.importers import registry
@@ -146,3 +148,31 @@ def test_trace_without_spans_is_refused() -> None:
     assert [str(problem) for problem in source.problems] == [
         "this trace has no spans: export traces with their data (/1/data/spans)"
     ]
+
+
+def test_trace_of_the_rest_api_has_pairs_as_attributes() -> None:
+    pairs = [{"key": name, "value": {"string_value": value}} for name, value in attributes("TOOL", {"n": 1}).items()]
+    body = {"trace_info": INFO, "spans": [span(1, None, "find", attributes=pairs)]}
+    for value in ({"trace": body}, {"traces": [body]}):
+        (run,) = read(value)
+        assert (run.external_id, run.steps[0].type, run.steps[0].input) == ("tr-1", "tool", {"n": 1})
+
+
+@pytest.mark.parametrize(("client", "tokens"), [("openai", 90), ("anthropic", 190), (None, 90)])
+def test_input_of_anthropic_excludes_the_cache(client: str | None, tokens: int) -> None:
+    usage = {"input_tokens": 90, "cache_read_input_tokens": 60, "cache_creation_input_tokens": 40}
+    values = {"mlflow.chat.tokenUsage": usage, "mlflow.message.format": client}
+    call = span(1, None, "chat", attributes=attributes("CHAT_MODEL", REQUEST, ANSWER, **values))
+    (run,) = read({"info": INFO, "data": {"spans": [call]}})
+    assert (run.steps[0].tokens_in, run.steps[0].tokens_cached) == (tokens, 60)
+
+
+def test_spans_of_dspy_have_their_settings_and_tools() -> None:
+    inputs = {"prompt": None, "messages": REQUEST["messages"]}
+    call = span(1, None, "LM", attributes=attributes("CHAT_MODEL", inputs, ["B-7"], temperature=0.2, max_tokens=50))
+    tool = span(2, 1, "Tool.find", attributes=attributes("TOOL", {"n": 1}, "B-7"))
+    embedding = attributes("EMBEDDING", "Dune", [0.5], **{"mlflow.chat.tokenUsage": {"input_tokens": 3}})
+    (run,) = read({"info": INFO, "data": {"spans": [call, tool, span(3, 1, "embed", attributes=embedding)]}})
+    assert as_object(run.steps[0].input)["parameters"] == {"temperature": 0.2, "max_tokens": 50}
+    assert run.steps[1].tool_name == "find"
+    assert (run.steps[2].type, run.steps[2].tokens_in, run.steps[2].output) == ("retrieval", 3, [0.5])
