@@ -19,6 +19,7 @@ from traces.core.json_access import (
     has_object,
     has_string,
     list_or_single,
+    member,
     omit,
 )
 from traces.core.json_types import JSONObject, JSONValue
@@ -61,7 +62,6 @@ _PARTS: Final = ("refusal", "audio", "images")
 _BARE_TEXT_FIELDS: Final = frozenset({"text", "thoughtSignature", "thought_signature"})
 # How the Vercel AI SDK states what a tool's result is.
 _RESULT_KINDS: Final = frozenset({"text", "json", "error-text", "error-json", "content", "execution-denied"})
-
 # Where the schema of a tool's arguments is, in any API.
 _INPUT_SCHEMAS: Final = ("input_schema", "inputSchema", "parameters_json_schema", "parametersJsonSchema")
 SCHEMA_NAMES: Final = ("parameters", "json_schema", *_INPUT_SCHEMAS)
@@ -195,8 +195,9 @@ def unwrap_block(value: JSONValue) -> JSONValue:
             "content": first_member(result, "content", "result"),
             "is_error": result.get("status") == "error" or result.get("error") is True,
         }
-    if thought := as_object(block.get("reasoning")):
-        return {"type": "thinking", "thinking": thought.get("reasoning_text"), **omit(thought, "reasoning_text")}
+    if thought := as_object(member(block, "reasoningContent", "reasoningText") or block.get("reasoning")):
+        text = first_member(thought, "text", "reasoning_text")
+        return {"type": "thinking", "thinking": text, **omit(thought, "text", "reasoning_text")}
     return value
 
 

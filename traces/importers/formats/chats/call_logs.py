@@ -37,11 +37,13 @@ from traces.importers.common.times import Span, add_milliseconds, parse_time
 from traces.importers.common.transcript_messages import continuation, server_calls
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_object
+from traces.importers.files.log_events import event_messages
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.chats.streamed_answers import TEXT_NAMES, join_stream
 
 FORMAT: Final = "call-log"
 _INVOCATION: Final = "ModelInvocationLog"
+_VERTEX_LOG: Final = frozenset({"full_request", "full_response", "logging_time"})
 _COUNTS: Final = {
     "inputTokenCount": "input_tokens",
     "outputTokenCount": "output_tokens",
@@ -72,7 +74,9 @@ class _Call:
 def is_log(value: JSONValue) -> bool:
     """Return True if `value` is a line of such a log, a list of lines, or the body that starts a batch of Anthropic."""
     requests = as_object(value).get("requests")
-    return _reader(as_object(first_item(value if requests is None else requests))) is not None
+    if _reader(as_object(first_item(value if requests is None else requests))) is not None:
+        return True
+    return any(message.get("schemaType") == _INVOCATION for message in event_messages(first_item(value)))
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
@@ -98,6 +102,9 @@ def _read(value: JSONValue, location: str) -> Iterator[_Call]:
         yield from _read(body["requests"], f"{location}/requests")
         return
     read = _reader(body)
+    if read is None and (messages := event_messages(body)):
+        yield from _read([*messages], location)
+        return
     if read is None:
         raise BadFile("not a line of this log", location)
     call = read(body, location)
@@ -112,6 +119,8 @@ def _reader(body: JSONObject) -> Callable[[JSONObject, str], _Call] | None:
         return _read_invocation
     if "recordId" in body and has_object(body, "modelInput"):
         return _read_bedrock_batch
+    if body.keys() >= _VERTEX_LOG:
+        return _read_vertex_log
     if "custom_id" in body and (has_object(body, "params") or has_string(body.get("result"), "type")):
         return _read_anthropic
     if _is_anthropic_message(body):
@@ -179,6 +188,16 @@ def _read_gemini(body: JSONObject, location: str) -> _Call:
     )
 
 
+def _read_vertex_log(body: JSONObject, location: str) -> _Call:
+    """Read a row of the table in which Vertex AI logs requests and responses."""
+    payloads = {name: parse_embedded(body[f"full_{name}"]) for name in ("request", "response")}
+    call = _read_gemini({**payloads, "processed_time": body["logging_time"]}, location)
+    facts: JSONObject = {name: body.get(name) for name in ("endpoint", "api_method", "request_id")}
+    id, model = call.id or as_text(body.get("request_id")), call.model or as_text(body.get("model"))
+    details: JSONObject = {**facts, "log": parse_embedded(body.get("metadata"))}
+    return replace(call, id=id, model=model, attributes={**call.attributes, **details}, is_request=False)
+
+
 def _read_bedrock_batch(body: JSONObject, location: str) -> _Call:
     error = as_object(body.get("error"))
     output = as_object(body.get("modelOutput"))
@@ -225,8 +244,10 @@ def _bedrock_request(body: JSONObject) -> JSONObject:
     settings = as_object(first_member(body, "inferenceConfig", "textGenerationConfig"))
     prompt = first_member(body, "prompt", "inputText") or (body.get("message") if has_string(body, "message") else None)
     fields = omit(body, "inferenceConfig", "textGenerationConfig", "toolConfig", "inputText", "message")
-    tools = as_list(as_object(body.get("toolConfig")).get("tools"))
-    return {**settings, **fields, **({"prompt": prompt} if prompt else {}), **({"tools": tools} if tools else {})}
+    configuration = as_object(body.get("toolConfig"))
+    names = {"tools": "tools", "tool_choice": "toolChoice"}
+    tools: JSONObject = {name: configuration[field] for name, field in names.items() if configuration.get(field)}
+    return {**settings, **fields, **({"prompt": prompt} if prompt else {}), **tools}
 
 
 def _bedrock_answer(body: JSONObject) -> JSONObject:

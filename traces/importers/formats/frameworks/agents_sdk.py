@@ -17,6 +17,7 @@ from traces.importers.common.model_calls import (
     normalize_parameters,
     normalize_provider,
     normalize_usage,
+    usage_details,
 )
 from traces.importers.common.run_builder import (
     RunFacts,
@@ -215,11 +216,8 @@ def _model(data: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
         messages = normalize_items(_input_value(input_value))
         request = model_input(messages, [], normalize_parameters(_config(data))) if messages else None
     model = as_text(first_member(data, "model")) or answer.model
-    usage = (
-        normalize_usage(as_object(data.get("usage")), f"{location}/span_data/usage")
-        if data.get("usage")
-        else answer.usage
-    )
+    counts = as_object(data.get("usage")) or as_object(response.get("usage"))
+    usage = normalize_usage(counts, f"{location}/span_data/usage") if counts else answer.usage
     return SpanFacts(
         key=key,
         name=model or as_text(data.get("type")),
@@ -230,7 +228,7 @@ def _model(data: JSONObject, key: str, times: Span, location: str) -> SpanFacts:
         model=model,
         provider=normalize_provider(None, model),
         usage=usage,
-        attributes=continuation(response or data),
+        attributes={**usage_details(counts), **continuation(response or data)},
     )
 
 

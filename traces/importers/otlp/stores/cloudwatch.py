@@ -6,13 +6,12 @@ a log record with `input` and `output`.
 
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
+from traces.core.json_access import as_object, as_objects, as_text, first_member, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.json_reader import parse_embedded
+from traces.importers.files.log_events import event_messages
 
 _IDS: Final = frozenset({"traceId", "spanId"})
-# The column of a table of log events, and their member in a page of the API.
-_MESSAGES: Final = ("@message", "message")
 DETAILS: Final = "gen_ai.client.inference.operation.details"
 
 
@@ -26,18 +25,7 @@ def is_log(body: JSONObject) -> bool:
 
 def log_events(value: JSONValue) -> list[JSONValue]:
     """Return the spans and logs in a log event, a page of these, or the result of a query; empty for anything else."""
-    body = as_object(value)
-    if has_list(body, "events"):
-        rows = as_objects(body["events"])
-    else:
-        rows = [_fields(row) for row in as_list(body.get("results"))] or [body]
-    documents = [parse_embedded(first_member(row, *_MESSAGES)) for row in rows]
-    return [item for item in documents if is_span(document := as_object(item)) or is_log(document)]
-
-
-def _fields(row: JSONValue) -> JSONObject:
-    """Return a row of a query, which is a list of fields."""
-    return {as_text(field.get("field")): field.get("value") for field in as_objects(row)}
+    return [message for message in event_messages(value) if is_span(message) or is_log(message)]
 
 
 def span_document(span: JSONObject) -> JSONObject:

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_object
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import RunStatus
 from traces.importers import registry
@@ -216,3 +218,34 @@ def blocks(answer: Any) -> list[Any]:
 def test_single_answer_is_call() -> None:
     assert call({"type": "message", **MESSAGE}).output == call(ANTHROPIC[0]).output
     assert call(GEMINI_ANSWER).tokens_in == 8
+
+
+def test_bedrock_choice_of_tools_and_thoughts_are_kept() -> None:
+    choice = {"tool": {"name": "find_book"}}
+    thought = {"reasoningContent": {"reasoningText": {"text": "Both.", "signature": "s1"}}}
+    request = {"messages": [{"role": "user", "content": [{"text": "Dune?"}]}], "toolConfig": {"toolChoice": choice}}
+    answer = {"output": {"message": {"content": [thought, {"text": "Yes."}]}}}
+    step = bedrock(request, {"outputBodyJson": answer})
+    assert as_object(step.input)["parameters"] == {"tool_choice": choice}
+    block = {"type": "thinking", "thinking": "Both.", "signature": "s1"}
+    assert ModelAnswer(step.output).message["content"] == [block, {"type": "text", "text": "Yes."}]
+
+
+def test_log_events_of_cloudwatch_contain_the_log_of_bedrock() -> None:
+    record = {**BEDROCK, "requestId": "r", "input": {"inputBodyJson": {"prompt": "Dune?"}}}
+    message = orjson.dumps(record).decode()
+    page = {"events": [{"timestamp": 1_772_359_200_000, "message": message}]}
+    query = {"results": [[{"field": "@timestamp", "value": "t"}, {"field": "@message", "value": message}]]}
+    for value in (page, query):
+        ((run,), problems) = fixtures.detect_and_read("call-log", fixtures.json_lines([value]))
+        assert (run.external_id, fixtures.request_contents(run.steps[0]), problems) == ("r", ["Dune?"], [])
+
+
+def test_rows_of_the_log_of_vertex_are_calls() -> None:
+    payloads = {"full_request": GEMINI_REQUEST, "full_response": GEMINI_ANSWER}
+    row = {name: orjson.dumps(payload).decode() for name, payload in payloads.items()}
+    row |= {"logging_time": "2026-03-01 10:00:00.5 UTC", "request_id": "r-1", "api_method": "generateContent"}
+    ((run,), problems) = fixtures.detect_and_read("call-log", fixtures.json_lines([row]))
+    assert (run.external_id, fixtures.answer_contents(run), problems) == ("r-1", ["Yes."], [])
+    assert fixtures.request_contents(run.steps[0]) == ["Is Dune in stock?"]
+    assert run.steps[0].started_at is not None

@@ -325,3 +325,11 @@ def test_further_choices_and_citations_are_attributes() -> None:
     )
     assert completion.steps[0].attributes == {"other_choices": choices[1:], "usage": usage}
     assert cited.steps[0].attributes["annotations"] == [citation]
+
+
+def test_stored_completion_keeps_its_settings_and_user() -> None:
+    answer = {"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}
+    facts = {"request_id": "req_1", "input_user": "u1", "seed": 42}
+    completion = {"object": "chat.completion", "id": "c1", "model": "gpt-x", "choices": [answer], **facts}
+    ((run,), _) = read({"object": "list", "data": [completion], "has_more": False})
+    assert facts.items() <= run.steps[0].attributes.items()

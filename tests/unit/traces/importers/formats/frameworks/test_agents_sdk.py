@@ -33,3 +33,10 @@ def test_failed_nested_agent_is_handled() -> None:
         "openai-agents", [span("a", None, clerk), span("f", "a", tool), span("h", "f", helper, "model failed")]
     )
     assert (run.status, run.steps[0].status) == (RunStatus.COMPLETED, StepStatus.OK)
+
+
+def test_generation_keeps_counts_without_columns() -> None:
+    usage = {"input_tokens": 9, "output_tokens": 4, "output_tokens_details": {"reasoning_tokens": 3}}
+    generation = {"type": "generation", "input": [fixtures.REQUEST], "output": [fixtures.ANSWER], "usage": usage}
+    (run,) = fixtures.read("openai-agents", [span("s1", None, generation)])
+    assert run.steps[-1].attributes["usage"] == usage
