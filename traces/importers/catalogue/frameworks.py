@@ -19,7 +19,16 @@ from traces.importers.formats.benchmarks import (
     toolbench,
     xlam,
 )
-from traces.importers.formats.evaluations import agentbench, bfcl, helm, openai_evals, promptfoo, tau, terminal_bench
+from traces.importers.formats.evaluations import (
+    agentbench,
+    bfcl,
+    helm,
+    openai_eval_items,
+    openai_evals,
+    promptfoo,
+    tau,
+    terminal_bench,
+)
 from traces.importers.formats.frameworks import langchain, langgraph
 from traces.importers.formats.histories import (
     adk,
@@ -163,6 +172,13 @@ FRAMEWORKS: Final = (
         title="OpenAI Evals logs",
         sniff=detection.sniff_by_value(openai_evals.is_line),
         parse=openai_evals.parse,
+    ),
+    Importer(
+        name=openai_eval_items.FORMAT,
+        title="output items of OpenAI's Evals API",
+        sniff=detection.sniff_by_value(openai_eval_items.is_page),
+        parse=openai_eval_items.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=helm.FORMAT,

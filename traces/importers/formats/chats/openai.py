@@ -37,7 +37,14 @@ _ANSWERS: Final = frozenset({"response", "chat.completion"})
 _HOLDERS: Final = ("data", "responses", "completions")
 _ATTRIBUTES: Final = ("status", "service_tier", "system_fingerprint", "metadata", "user", "conversation", "background")
 # Of stored completions.
-_STORED: Final = ("request_id", "input_user", "seed", "presence_penalty", "frequency_penalty", "response_format")
+_COMPLETION_FIELDS: Final = (
+    "request_id",
+    "input_user",
+    "seed",
+    "presence_penalty",
+    "frequency_penalty",
+    "response_format",
+)
 # Settings of the request that a response repeats.
 _ECHOED_SETTINGS: Final = (
     *("instructions", "tools", "temperature", "top_p", "max_output_tokens", "tool_choice", "text", "reasoning"),
@@ -270,7 +277,9 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
     if (response_id := as_text(call.body.get("id"))) not in ("", call.id):
         attributes["response_id"] = response_id
     if not has_messages:
-        attributes |= {name: call.body[name] for name in (*_ECHOED_SETTINGS, *_STORED) if call.body.get(name)}
+        attributes |= {
+            name: call.body[name] for name in (*_ECHOED_SETTINGS, *_COMPLETION_FIELDS) if call.body.get(name)
+        }
     yield build_step(
         SpanFacts(
             key=call.id,
