@@ -38,7 +38,7 @@ _TRACE_MARKS: Final = frozenset(
     {"span_count", "llm_span_count", "feedback_scores", "span_feedback_scores", "thread_id"}
 )
 _SPAN_MARKS: Final = frozenset(
-    {"parent_span_id", "total_estimated_cost", "feedback_scores", "error_info", "project_name"}
+    {"parent_span_id", "total_estimated_cost", "feedback_scores", "error_info", "project_name", "project_id"}
 )
 _FIELDS: Final = frozenset(
     {"id", "trace_id", "parent_span_id", "name", "type", "start_time", "end_time", "input", "output", "model"}
@@ -68,7 +68,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     traces: dict[str, _Trace] = {}
     for item in parse_records(sources, _read):
         trace = traces.setdefault(as_text(item.get("trace_id") or item.get("id")), _Trace())
-        if _is_span(item):
+        if _has_trace(item):
             trace.spans[as_text(item["id"])] = item
         else:
             trace.facts |= item
@@ -81,7 +81,12 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def _is_span(body: JSONObject) -> bool:
     is_typed = as_text(body.get("type") or "general") in _TYPES
-    return {"id", "trace_id", "start_time"} <= body.keys() and is_typed and not _SPAN_MARKS.isdisjoint(body)
+    return _has_trace(body) and is_typed and not _SPAN_MARKS.isdisjoint(body)
+
+
+def _has_trace(body: JSONObject) -> bool:
+    """Return whether a record is a span if it is Opik's, which leaves out fields without a value."""
+    return {"id", "trace_id", "start_time"} <= body.keys()
 
 
 def _is_trace(body: JSONObject) -> bool:
@@ -99,7 +104,7 @@ def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
         trace = as_object(body["trace"])
         yield trace
         yield from _spans(body, as_text(trace.get("id")), location)
-    elif _is_span(body):
+    elif _has_trace(body):
         _step(body, location)
         yield body
     elif _is_trace(body):
@@ -139,6 +144,7 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             app=app_name(facts.get("project_name"), name) or FORMAT,
             format=FORMAT,
             name=name,
+            environment=as_text(facts.get("environment")),
             tags=[as_text(tag) for _, record in records for tag in as_list(record.get("tags"))],
             metadata={key: item for key, item in facts.items() if key not in _FIELDS},
             judgements=[score for step, record in records for score in _scores(record, step)],

@@ -206,10 +206,20 @@ def _feedback(call: JSONObject, step: str) -> Iterator[RecordedJudgement]:
     for item in as_objects(member(call, "summary", "weave", "feedback")):
         payload = as_object(item.get("payload"))
         value = first_member(payload, "note", "emoji", "value", "output")
-        yield judgement(
-            as_text(item.get("feedback_type")) or "feedback",
-            payload if value is None else value,
-            author=as_text(first_member(item, "creator", "wb_user_id")),
-            at=parse_time(item.get("created_at"), "feedback"),
-            step=step,
+        name = as_text(item.get("feedback_type")) or "feedback"
+        scores = as_object(value)
+        # The output of a scorer is a number, or an object of these.
+        is_scores = bool(scores) and all(isinstance(score, bool | int | float) for score in scores.values())
+        statements = (
+            {f"{name}.{key}": score for key, score in scores.items()}
+            if is_scores
+            else {name: payload if value is None else value}
         )
+        for score_name, score in statements.items():
+            yield judgement(
+                score_name,
+                score,
+                author=as_text(first_member(item, "creator", "wb_user_id")),
+                at=parse_time(item.get("created_at"), "feedback"),
+                step=step,
+            )

@@ -86,6 +86,19 @@ def test_cached_tokens_are_in_original_answers() -> None:
         assert (step.tokens_in, step.tokens_cached) == (42, 16)
 
 
+def test_output_of_a_scorer_is_its_scores() -> None:
+    outputs: list[Any] = [{"helpful": 0.7, "is_toxic": False}, 0.5, {"text": "fine"}]
+    feedback = [{"feedback_type": "judge", "payload": {"output": output}} for output in outputs]
+    call = {"id": "w", "trace_id": "t", "project_id": "p", "op_name": "op", "started_at": "2026-03-01T10:00:00Z"}
+    (run,) = fixtures.read("weave", [{**call, "inputs": {"n": 1}, "summary": {"weave": {"feedback": feedback}}}])
+    assert [(score.name, score.value) for score in run.judgements] == [
+        ("judge.helpful", 0.7),
+        ("judge.is_toxic", 0),
+        ("judge", 0.5),
+        ("judge", None),
+    ]
+
+
 def test_requests_of_a_session_are_one_run() -> None:
     run = fixtures.run("helicone_requests.json")
     assert [(step.key, step.error) for step in run.steps] == [("h-2", ""), ("h-3", "too many requests")]
