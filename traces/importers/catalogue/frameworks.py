@@ -150,7 +150,8 @@ FRAMEWORKS: Final = (
         name=tau.FORMAT,
         title="tau-bench and tau2-bench results",
         sniff=detection.sniff_by_value(tau.is_result),
-        parse=tau.parse,
+        parse_together=tau.parse,
+        keys=tau.keys,
         by_line=lines_are_runs,
     ),
     Importer(

@@ -46,6 +46,8 @@ _CUT_OFF: Final = frozenset(
         "error",
         "budget_exceeded",
         "context_exceeded",
+        "context_window_exceeded",
+        "unexpected_error",
         "exit_cost",
         "exit_context",
         "exit_error",

@@ -76,7 +76,12 @@ def _parse_run(parse: Callable[[Any], Iterator[RecordedRun]], value: JSONValue) 
 
 @pytest.mark.parametrize(
     ("parse", "document"),
-    [(logs.parse, _inspect), (langchain.parse, _langchain), (langgraph.parse, _langgraph), (tau.parse, _tau)],
+    [
+        (logs.parse, _inspect),
+        (langchain.parse, _langchain),
+        (langgraph.parse, _langgraph),
+        (lambda source: tau.parse([source]), _tau),
+    ],
     ids=["inspect", "langchain", "langgraph", "tau"],
 )
 def test_stored_messages_grow_linearly(
