@@ -23,6 +23,7 @@ from traces.importers.formats.evaluations import (
     agentbench,
     bfcl,
     helm,
+    magentic_one,
     openai_eval_items,
     openai_evals,
     promptfoo,
@@ -298,6 +299,12 @@ FRAMEWORKS: Final = (
         title="events of LlamaIndex agents",
         sniff=detection.sniff_by_value(llamaindex_events.is_event),
         parse=llamaindex_events.parse,
+    ),
+    Importer(
+        name=magentic_one.FORMAT,
+        title="Magentic-One's log",
+        sniff=detection.sniff_by_value(magentic_one.is_event),
+        parse=magentic_one.parse,
     ),
     Importer(
         name=autogen_event_log.FORMAT,

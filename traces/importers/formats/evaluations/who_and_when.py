@@ -68,7 +68,7 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
 def _utterance(message: JSONObject, location: str) -> Utterance:
     """Convert a message; the hand-crafted part names the speaker in `role`, with a remark in parentheses."""
     role, name = as_text(message.get("role")), as_text(message.get("name"))
-    speaker, remark = _split_remark(name or role)
+    speaker, remark = split_remark(name or role)
     speaker = name or speaker
     content = join_lines(message.get("content"))
     voice = Voice.CONTEXT if role == "system" else classify_speaker(speaker, content)
@@ -82,7 +82,7 @@ def _utterance(message: JSONObject, location: str) -> Utterance:
     )
 
 
-def _split_remark(label: str) -> tuple[str, str | None]:
+def split_remark(label: str) -> tuple[str, str | None]:
     """Return a speaker, and the remark in parentheses at the end of the label: `Ann (thought)`."""
     text = label.rstrip()
     start = text.find("(", text.rfind("\n") + 1)
