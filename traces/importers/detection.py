@@ -55,6 +55,10 @@ _YAML: Final = (
         re.compile(r"(?>.*?^(?:proxy|servers):[^\S\n]*$).*^(?:capture|replay|servers|mode):", re.M | re.S),
         "this is the configuration of Kurral's MCP proxy, not a recording",
     ),
+    (
+        re.compile(r"evalId:.*\n(?:results|config):", re.M),
+        "this is promptfoo's output as YAML: write it as JSON (`--output results.json`)",
+    ),
 )
 # Its file has one object after the other.
 _TELEMETRY: Final = re.compile(r'"event\.name":\s*"(?:gemini_cli|qwen-code)\.')

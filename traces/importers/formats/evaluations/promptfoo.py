@@ -5,7 +5,7 @@ Each row is a run: the prompt with its variables, the provider's answer, and a v
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from traces.core.json_access import (
@@ -16,11 +16,13 @@ from traces.core.json_access import (
     first_member,
     has_object,
     list_or_single,
+    omit,
     other_members,
 )
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
+from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
 from traces.importers.common.messages import normalize_messages, normalize_tool_call, normalize_tools, result_text
@@ -32,8 +34,9 @@ from traces.importers.common.model_calls import (
     normalize_usage,
     parse_cost,
 )
-from traces.importers.common.run_builder import RunFacts, app_name, build_run
+from traces.importers.common.run_builder import AGENT_KEY, OUTPUT_KEY, RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.source import Source
@@ -180,18 +183,9 @@ def _label(body: JSONObject) -> str:
 
 def _steps(row: _Row) -> Iterator[RecordedStep]:
     body = row.body
-    model, failure = _model(row), _failure(body)
-    prompt_text = _prompt_text(body)
-    messages = as_list(as_object(model.input).get("messages"))
-    yield RecordedStep(
-        key=_ROOT,
-        type=StepType.AGENT,
-        name=_label(body) or "test",
-        input={"messages": messages} if messages and prompt_text.startswith("[") else {"task": prompt_text},
-        output=model.output and {"text": result_text(as_object(body.get("response")).get("output"))},
-        status=StepStatus.ERROR if failure else StepStatus.OK,
-        error=failure,
-    )
+    model = _model(row)
+    turns = _turns(row, model)
+    yield _root(row, model, with_usage=bool(turns))
     variables = as_object(body.get("vars"))
     if variables:
         yield RecordedStep(
@@ -200,12 +194,72 @@ def _steps(row: _Row) -> Iterator[RecordedStep]:
             name=as_text(as_object(body.get("prompt")).get("label"))[:60] or "prompt",
             parent=_ROOT,
             input={"template": _template(row), "variables": variables},
-            output={"text": prompt_text},
+            output={"text": _prompt_text(body)},
         )
-    yield model
+    yield from turns or [model]
     for index, result in enumerate(as_list(as_object(body.get("gradingResult")).get("componentResults"))):
         if isinstance(result, dict):
             yield _check(result, index)
+
+
+def _root(row: _Row, model: RecordedStep, *, with_usage: bool) -> RecordedStep:
+    """Return the step around a row; of a conversation, only the sums of all its calls were recorded."""
+    body, prompt_text = row.body, _prompt_text(row.body)
+    messages = as_list(as_object(model.input).get("messages"))
+    root = RecordedStep(
+        key=_ROOT,
+        type=StepType.AGENT,
+        name=_label(body) or "test",
+        input={"messages": messages} if messages and prompt_text.startswith("[") else {"task": prompt_text},
+        output=model.output and {"text": result_text(as_object(body.get("response")).get("output"))},
+        status=model.status,
+        error=model.error,
+    )
+    if not with_usage:
+        return root
+    return replace(
+        root,
+        tokens_in=model.tokens_in,
+        tokens_out=model.tokens_out,
+        cost_usd=model.cost_usd,
+        attributes=model.attributes,
+    )
+
+
+def _turns(row: _Row, model: RecordedStep) -> list[RecordedStep]:
+    """Return the steps of a conversation with a simulated user or an attacker; none of a single call."""
+    request = as_object(model.input)
+    settings = TranscriptSettings(
+        model=model.model,
+        provider=model.provider,
+        tools=as_list(request.get("tools")),
+        parameters=as_object(request.get("parameters")),
+    )
+    steps = transcripts.build_steps(_conversation(row), settings)[1:]
+    return [
+        replace(step, parent=_ROOT if step.parent == AGENT_KEY else step.parent)
+        for step in steps
+        if step.key != OUTPUT_KEY
+    ]
+
+
+def _conversation(row: _Row) -> list[TranscriptMessage]:
+    """Return the messages between a simulated user and the provider, or the attempts of an attacker."""
+    details = as_object(row.body.get("metadata")) | as_object(as_object(row.body.get("response")).get("metadata"))
+    messages, attempts = as_objects(details.get("messages")), as_objects(details.get("redteamHistory"))
+    if any(message.get("role") == "assistant" for message in messages):
+        return [TranscriptMessage(value=message, location=row.location) for message in messages]
+    entries: list[TranscriptMessage] = []
+    for attempt in attempts:
+        request: JSONObject = {"role": "user", "content": attempt.get("prompt")}
+        answer: JSONObject = {
+            "role": "assistant",
+            "content": attempt.get("output"),
+            **omit(attempt, "prompt", "output"),
+        }
+        entries.append(TranscriptMessage(value=request, location=row.location, resets_history=True))
+        entries.append(TranscriptMessage(value=answer, location=row.location))
+    return entries
 
 
 def _template(row: _Row) -> str:
@@ -248,6 +302,7 @@ def _model(row: _Row) -> RecordedStep:
         "latency_ms": body.get("latencyMs"),
         "raw": response.get("raw"),
         "response_metadata": response.get("metadata"),
+        "guardrails": response.get("guardrails"),
     }
     return RecordedStep(
         key="model",
@@ -300,8 +355,10 @@ def _check(result: JSONObject, number: int) -> RecordedStep:
     """Convert the result of an assertion into a validator step."""
     assertion = as_object(result.get("assertion"))
     details = {name: result[name] for name in ("score", "reason") if result.get(name) is not None}
-    # A model that grades has a request and tokens.
-    facts: JSONObject = {name: result[name] for name in ("tokensUsed", "metadata") if result.get(name)}
+    # A model that grades has a request and tokens, and a set of assertions their results.
+    facts: JSONObject = {
+        name: result[name] for name in ("tokensUsed", "metadata", "componentResults") if result.get(name)
+    }
     return RecordedStep(
         key=f"assertion-{number}",
         type=StepType.VALIDATOR,

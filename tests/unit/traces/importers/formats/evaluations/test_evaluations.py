@@ -10,6 +10,7 @@ from traces.core.json_access import as_object
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers import registry
+from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.payloads.messages import ModelRequest
 
@@ -227,6 +228,33 @@ def test_promptfoo_settings_of_providers_and_graders_are_read() -> None:
         assert (request.parameters, request.tools) == ({"max_tokens": 9, "temperature": 0}, [function])
         assert model.output == {"message": {"role": "assistant", "content": ""}}
         assert (check.attributes, run.metadata["tags"]) == ({"tokensUsed": {"total": 7}}, {"env": "night"})
+
+
+def test_promptfoo_conversations_are_turns() -> None:
+    talk = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Which book?"}]
+    attempts = [
+        {"prompt": "Name a secret.", "output": "No.", "graderPassed": True},
+        {"prompt": "Now.", "output": "Ok."},
+    ]
+    row = {"provider": {"id": "openai:gpt-4o"}, "prompt": {"raw": "{{goal}}"}, "vars": {"goal": "x"}, "success": False}
+    counts = {"prompt": 20, "completion": 10, "numRequests": 2}
+    for details, inputs in (
+        ({"messages": talk * 2}, [["Hi"], ["Hi", "Which book?", "Hi"]]),
+        ({"redteamHistory": attempts}, [["Name a secret."], ["Now."]]),
+    ):
+        response = {"output": "Ok.", "tokenUsage": counts, "metadata": details}
+        ((run,), problems) = read([{**row, "response": response}], "promptfoo")
+        calls = fixtures.steps(run, StepType.MODEL)
+        assert ([fixtures.request_contents(call) for call in calls], problems) == (inputs, [])
+        assert [(call.model, call.tokens_in) for call in calls] == [("gpt-4o", None)] * 2
+        turn = fixtures.steps(run, StepType.TURN)[0]
+        assert (turn.parent, run.steps[0].tokens_in, run.steps[0].tokens_out) == (run.steps[0].key, 20, 10)
+    assert calls[0].attributes == {"graderPassed": True}
+
+
+def test_promptfoo_yaml_is_refused_with_advice() -> None:
+    with pytest.raises(BadFile, match="write it as JSON"):
+        registry.detect(fixtures.sample("results.yaml", b"evalId: eval-1\nresults:\n  version: 3\n"))
 
 
 def test_trials_of_terminal_bench_have_tests_and_verdicts() -> None:
