@@ -43,7 +43,7 @@ _SAMPLE_FACTS: Final = (
 )
 _EVALUATION_FACTS: Final = (
     *("eval_id", "created", "task_file", "task_version", "dataset", "sandbox", "revision", "packages", "solver"),
-    *("model_generate_config", "model_args", "model_base_url", "model_roles"),
+    *("model_generate_config", "model_args", "model_base_url", "model_roles", "config", "plan"),
 )
 
 
@@ -118,23 +118,41 @@ def _log_samples(source: Source) -> Iterator[_Sample]:
     for record in source.records():
         body = require_object(record.value, record.location)
         if _is_sample(body):
-            yield _Sample(value=body, evaluation={}, location=record.location or "/")
+            yield _Sample(value=_with_current_names(body, {}), evaluation={}, location=record.location or "/")
             continue
-        evaluation = require_object(body.get("eval"), f"{record.location}/eval")
+        require_object(body.get("eval"), f"{record.location}/eval")
+        evaluation = _evaluation(body)
         for index, sample in enumerate(require_list(body.get("samples") or [], f"{record.location}/samples")):
             location = f"{record.location}/samples/{index}"
-            yield _Sample(value=require_object(sample, location), evaluation=evaluation, location=location)
+            value = _with_current_names(require_object(sample, location), evaluation)
+            yield _Sample(value=value, evaluation=evaluation, location=location)
+
+
+def _evaluation(log: JSONObject) -> JSONObject:
+    """Return the facts about an evaluation, with its plan and the name of its only scorer, which early logs have."""
+    scorer = as_object(as_object(log.get("results")).get("scorer")).get("name")
+    return {**as_object(log.get("eval")), "plan": log.get("plan"), "scorer": scorer}
+
+
+def _with_current_names(sample: JSONObject, evaluation: JSONObject) -> JSONObject:
+    """Return a sample with the members that replaced those of early logs."""
+    early: JSONObject = {}
+    if "score" in sample:
+        early["scores"] = {as_text(evaluation.get("scorer")) or "score": sample["score"]}
+    if transcript := as_object(sample.get("transcript")):
+        early |= {"events": transcript.get("events"), "attachments": transcript.get("content")}
+    return {**early, **sample} if early else sample
 
 
 def _archive_samples(source: Source) -> Iterator[_Sample]:
     archive = Archive(source.data)
     header = next((name for name in _HEADERS if name in archive.names), None)
-    evaluation = as_object(as_object(_json(archive.read(header))).get("eval")) if header else {}
+    evaluation = _evaluation(as_object(_json(archive.read(header)))) if header else {}
     for name in archive.names:
         if not name.startswith(_SAMPLES) or not name.endswith(".json"):
             continue
         try:
-            value = require_object(_json(archive.read(name)), "")
+            value = _with_current_names(require_object(_json(archive.read(name)), ""), evaluation)
         except BadFile as problem:
             source.problems.append(problem.prefix_location(name))
         else:
@@ -238,10 +256,11 @@ def _transcript(sample: _Sample, model: str) -> list[RecordedStep]:
             messages.append(
                 TranscriptMessage(value={**message, **known_facts}, location=f"{location}/messages/{index}")
             )
+    plan_settings = as_object(as_object(sample.evaluation.get("plan")).get("config"))
     setting = TranscriptSettings(
         model=model.split("/", 1)[-1],
         provider=normalize_provider(model.split("/", 1)[0], model),
-        parameters=normalize_parameters(as_object(sample.evaluation.get("model_generate_config"))),
+        parameters=normalize_parameters({**plan_settings, **as_object(sample.evaluation.get("model_generate_config"))}),
     )
     steps = transcripts.build_steps(messages, setting)
     problem = as_text(as_object(body.get("error")).get("message"))

@@ -267,3 +267,31 @@ def test_notes_and_results_without_calls_are_kept() -> None:
     )
     (model,) = fixtures.steps(third, StepType.MODEL)
     assert ModelRequest(model.input).parameters == {"temperature": 0.5}
+
+
+def test_early_logs_have_one_score_and_a_transcript() -> None:
+    sample = {"id": 1, "epoch": 1, "input": "Is Dune in?", "target": "yes", "output": {}}
+    messages = [{"role": "user", "content": "Is Dune in?"}, {"role": "assistant", "content": "yes"}]
+    output = {"choices": [{"message": messages[1], "stop_reason": "stop"}], "usage": {"input_tokens": 3}}
+    call = {"event": "model", "model": "openai/gpt-4", "input": [{"role": "user", "content": "attachment://a"}]}
+    begin = {"event": "step", "action": "begin", "type": "solver", "name": "generate"}
+    events = [begin, {**call, "output": output, "config": {}}, {**begin, "action": "end"}]
+    log = {
+        "status": "success",
+        "eval": {"task": "shop", "model": "openai/gpt-4", "run_id": "r"},
+        "plan": {"steps": [{"solver": "generate"}], "config": {"max_tokens": 55}},
+        "results": {"scorer": {"name": "match"}},
+        "samples": [
+            {**sample, "messages": messages, "score": {"value": "C", "explanation": "as expected"}},
+            {**sample, "messages": [], "transcript": {"events": events, "content": {"a": "Is Dune in?"}}},
+        ],
+    }
+    (run, logged_run), problems = read(orjson.dumps(log))
+    assert [(item.name, item.kind, item.text) for item in run.judgements] == [
+        ("match", JudgementKind.PASS, "as expected")
+    ]
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert ModelRequest(model.input).parameters == {"max_tokens": 55}
+    assert as_object(run.metadata["evaluation"])["plan"] == log["plan"]
+    (model,) = fixtures.steps(logged_run, StepType.MODEL)
+    assert (fixtures.request_contents(model), model.tokens_in, problems) == (["Is Dune in?"], 3, [])
