@@ -30,7 +30,7 @@ from traces.importers.formats.evaluations import (
     tau,
     terminal_bench,
 )
-from traces.importers.formats.frameworks import langchain, langgraph
+from traces.importers.formats.frameworks import langchain
 from traces.importers.formats.histories import (
     adk,
     adk_evals,
@@ -46,6 +46,7 @@ from traces.importers.formats.histories import (
     voice_calls,
 )
 from traces.importers.formats.inspect import logs
+from traces.importers.formats.langgraph import events, states
 from traces.importers.formats.workflows import dify, flowise, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
@@ -59,10 +60,17 @@ FRAMEWORKS: Final = (
         by_line=lines_are_runs,
     ),
     Importer(
-        name=langgraph.FORMAT,
+        name=states.FORMAT,
         title="LangGraph state and checkpoints",
-        sniff=langgraph.sniff,
-        parse_together=langgraph.parse,
+        sniff=states.sniff,
+        parse_together=states.parse,
+    ),
+    Importer(
+        name=events.FORMAT,
+        title="Events of LangChain",
+        sniff=detection.sniff_by_value(events.is_event),
+        parse_together=events.parse,
+        has_span_ids=True,
     ),
     Importer(
         name=langchain.FORMAT,

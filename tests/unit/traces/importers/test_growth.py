@@ -10,8 +10,9 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.files.source import Source
 from traces.importers.formats.evaluations import tau
-from traces.importers.formats.frameworks import langchain, langgraph
+from traces.importers.formats.frameworks import langchain
 from traces.importers.formats.inspect import logs
+from traces.importers.formats.langgraph import states
 from traces.payloads.conversation import Messages
 
 
@@ -70,7 +71,7 @@ def _inspect(turns: int) -> JSONValue:
 
 def _parse_run(parse: Callable[[Any], Iterator[RecordedRun]], value: JSONValue) -> RecordedRun:
     source = Source(name="file.json", data=json.dumps(value).encode())
-    (run,) = parse([source] if parse is langgraph.parse else source)
+    (run,) = parse([source] if parse in (states.parse, tau.parse) else source)
     return run
 
 
@@ -79,8 +80,8 @@ def _parse_run(parse: Callable[[Any], Iterator[RecordedRun]], value: JSONValue) 
     [
         (logs.parse, _inspect),
         (langchain.parse, _langchain),
-        (langgraph.parse, _langgraph),
-        (lambda source: tau.parse([source]), _tau),
+        (states.parse, _langgraph),
+        (tau.parse, _tau),
     ],
     ids=["inspect", "langchain", "langgraph", "tau"],
 )

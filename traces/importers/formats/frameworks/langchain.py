@@ -69,6 +69,11 @@ def is_message(value: JSONValue) -> bool:
     return bool(_role(body, inner)) and "content" in inner
 
 
+def message_id(value: JSONValue) -> JSONValue:
+    """Return the id of a message; None if it has none, or is none."""
+    return _inner(as_object(value)).get("id") if is_message(value) else None
+
+
 def is_conversation(value: JSONValue) -> bool:
     """Return True if `value` is a message, a list of messages, or an object with such a list."""
     if is_message(value):

@@ -1,4 +1,4 @@
-"""State and checkpoints of LangGraph: snapshot histories, thread states of its platform, checkpoints of its savers.
+"""State and checkpoints of LangGraph: snapshot histories, thread states of its platform, checkpoints, and streams.
 
 The snapshots of a thread show what each node added to the state. Nodes become containers; their messages become the
 model and tool steps inside. Each branch of a forked thread is a run.
@@ -22,8 +22,9 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source, parse_records
 from traces.importers.files.sqlite_file import MAGIC
 from traces.importers.formats.databases import langgraph_checkpoints
-from traces.importers.formats.frameworks import langchain, langgraph_nodes
-from traces.importers.formats.frameworks.langgraph_nodes import Node
+from traces.importers.formats.frameworks import langchain
+from traces.importers.formats.langgraph import nodes, streams
+from traces.importers.formats.langgraph.nodes import Node
 
 FORMAT: Final = "langgraph"
 # The fields of a StateSnapshot, which JSON writes as a list.
@@ -70,7 +71,8 @@ class _Growth:
 
 def sniff(sample: Sample) -> float:
     """Return the confidence that the file has states, as JSON or in a database."""
-    return 1.0 if langgraph_checkpoints.is_database(sample) or any(map(is_state, sample.values)) else 0.0
+    is_recording = langgraph_checkpoints.is_database(sample) or any(map(is_state, sample.values))
+    return 1.0 if is_recording or streams.is_stream(sample.values) else 0.0
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
@@ -89,7 +91,7 @@ def _documents(sources: Sequence[Source]) -> Iterator[Source]:
         if source.data.startswith(MAGIC):
             yield from langgraph_checkpoints.documents(source)
         else:
-            yield source
+            yield from streams.documents(source)
 
 
 def is_state(value: JSONValue) -> bool:
@@ -219,7 +221,7 @@ def _run(external_id: str, snapshots: list[_Snapshot]) -> RecordedRun:
     pending = [node for node in _pending_nodes(last_snapshot) if last_snapshot.next or node.error]
     setting = TranscriptSettings(agent=_graph(metadata) or "graph", provider=langchain.find_provider(growth.messages))
     talk = transcripts.build_steps(growth.messages, setting)
-    steps = langgraph_nodes.nest_steps(talk, [*growth.nodes, *pending], growth.results)
+    steps = nodes.nest_steps(talk, [*growth.nodes, *pending], growth.results)
     state = {key: value for key, value in last_snapshot.values.items() if not _is_channel(value)}
     if not growth.messages:
         first_values = next((snapshot.values for snapshot in snapshots if snapshot.values), {})
@@ -294,7 +296,7 @@ def _finished_nodes(previous: _Snapshot, current: _Snapshot, new_messages: dict[
             name=name,
             messages=messages,
             first_message=min(new_messages.values(), default=None),
-            input=_state(previous.values),
+            input=_state(previous.values) if previous.metadata.get("source") != streams.STREAM else None,
             output=output,
             error=_error(task),
             started_at=parse_time(previous.created_at, previous.location),

@@ -1,0 +1,1 @@
+"""LangGraph: states, checkpoints and streams of graphs, whose nodes contain the steps. Pure."""
