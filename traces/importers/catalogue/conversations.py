@@ -7,7 +7,7 @@ from traces.importers.common.messages import is_message
 from traces.importers.files.sample import Sample
 from traces.importers.formats.chats import chat, chatgpt, client_chats
 from traces.importers.formats.databases import autogen_database
-from traces.importers.formats.frameworks import autogen, crewai, metagpt, react, smolagents
+from traces.importers.formats.frameworks import autogen, camel, crewai, metagpt, react, smolagents
 from traces.importers.importer import Importer, lines_are_runs
 
 
@@ -21,6 +21,12 @@ CONVERSATIONS: Final = (
         title="AutoGen's runtime log",
         sniff=autogen_database.sniff,
         parse=autogen_database.parse,
+    ),
+    Importer(
+        name=camel.FORMAT,
+        title="CAMEL memories and results of OWL",
+        sniff=detection.sniff_by_value(camel.is_recording),
+        parse=camel.parse,
     ),
     Importer(name="autogen", title="AG2 and AutoGen dumps", sniff=autogen.sniff, parse=autogen.parse),
     Importer(name="crewai", title="CrewAI logs and events", sniff=crewai.sniff, parse=crewai.parse),

@@ -2,7 +2,9 @@
 
     {"question": …, "trajectory": [{"thought": …, "action": "search[poems]", "observation": …}], "success": true}
 
-Also steps as lines or as a list, LangChain's `intermediate_steps`, and trajectories of DSPy (`tool_name_0`).
+Also steps as lines or as a list, LangChain's `intermediate_steps`, trajectories of DSPy (`tool_name_0`), and texts:
+
+    {"scratchpad": "Thought 1: …\\nAction 1: search[poems]\\nObservation 1: …", …}
 """
 
 import re
@@ -25,7 +27,10 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
 FORMAT: Final = "react"
-_LISTS: Final = ("trajectory", "steps", "intermediate_steps", "history", "trace", "log", "logs", "react_steps")
+_LISTS: Final = (
+    *("trajectory", "steps", "intermediate_steps", "history", "trace"),
+    *("log", "logs", "react_steps", "scratchpad"),
+)
 _TASKS: Final = ("task", "question", "query", "instruction", "goal", "problem", "task_description", "input", "prompt")
 _IDS: Final = ("task_id", "instance_id", "question_id", "episode_id", "run_id", "uid", "id")
 # `answer` may be the expected one.
@@ -60,6 +65,8 @@ _NAMES: Final = ("name", "tool", "tool_name", "function", "action", "action_type
 # Such as `search[poems]` and `click("12")`.
 _CALL: Final = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*(?:\[(.*)\]|\((.*)\))\s*", re.S)
 _NAME: Final = re.compile(r"[A-Za-z_][\w.-]*")
+# A part of a step in a text.
+_PART: Final = re.compile(r"^[ \t]*(Thought|Action Input|Action|Observation)(?:[ \t]+\d+)?[ \t]*:", re.M | re.I)
 _MEMBER: Final = re.compile(r"(thought|tool_name|tool_args|observation)_(\d{1,4})")
 
 
@@ -104,6 +111,8 @@ def _is_step(step: JSONObject) -> bool:
 def _steps(value: JSONValue) -> list[JSONObject]:
     if isinstance(value, dict):
         return _dspy_steps(value)
+    if isinstance(value, str):
+        return _text_steps(value)
     return [_step(item) for item in as_list(value)]
 
 
@@ -121,6 +130,20 @@ def _dspy_steps(body: JSONObject) -> list[JSONObject]:
         if match := _MEMBER.fullmatch(name):
             steps.setdefault(int(match[2]), {})[match[1]] = value
     return [steps[number] for number in sorted(steps)]
+
+
+def _text_steps(text: str) -> list[JSONObject]:
+    """Return the steps in a text: a thought, or an action without one, begins the next."""
+    opening, *parts = _PART.split(text)
+    steps: list[JSONObject] = []
+    for label, content in zip(parts[::2], parts[1::2], strict=True):
+        name = label.lower().replace(" ", "_")
+        if not steps or name in steps[-1] or (name == "thought" and steps[-1]) or "observation" in steps[-1]:
+            steps.append({})
+        steps[-1][name] = content.strip()
+    if steps and opening.strip():
+        steps[0]["opening"] = opening.strip()
+    return steps
 
 
 def _run(body: JSONObject, name: str, location: str) -> RecordedRun:

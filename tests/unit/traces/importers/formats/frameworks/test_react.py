@@ -91,3 +91,14 @@ def test_answer_beside_the_expected_one_is_that_of_the_agent() -> None:
     assert fixtures.steps(run, StepType.MODEL)[0].attributes == {"details": {"timestamp": "soon"}}
     expected_only = read({"question": "q", "answer": "4", "steps": steps})
     assert expected_only.steps[-1].output == {"text": "t"}
+
+
+def test_texts_of_steps_are_divided() -> None:
+    text = "\nThought 1: I look.\nAction 1: search[poems]\nObservation 1: 2 books\nAction 2: Finish[2]\n"
+    log = {"question": "How many?", "answer": "3", "scratchpad": f"Question: How many?{text}"}
+    ((run,), problems) = fixtures.detect_and_read("react", orjson.dumps(log))
+    assert [(step.tool_name, step.input, step.output) for step in fixtures.steps(run, StepType.TOOL)] == [
+        ("search", {"input": "poems"}, "2 books"),
+        ("Finish", {"input": "2"}, None),
+    ]
+    assert (fixtures.answer_contents(run), run.steps[-1].output, problems) == (["I look.", None], {"text": "2"}, [])
