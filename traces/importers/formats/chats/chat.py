@@ -9,7 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from traces.core.canonical import NotCanonical, digest
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, has_object, omit, text_or_json
+from traces.core.json_access import (
+    as_list,
+    as_object,
+    as_text,
+    first_member,
+    has_list,
+    has_object,
+    has_string,
+    omit,
+    text_or_json,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -119,7 +129,7 @@ def _lines_run(lines: list[TranscriptMessage], source: Source) -> RecordedRun:
 
 def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transcript]:
     if isinstance(value, list):
-        if all(is_message(item) for item in value):
+        if _are_messages(value):
             yield _Transcript(body={}, messages=value, location=location, name=name)
         elif is_item_list(value):
             yield _Transcript(body={}, messages=[*normalize_items(value)], location=location, name=name)
@@ -143,6 +153,16 @@ def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transc
         name=name,
         extra=extra,
     )
+
+
+def _are_messages(items: list[JSONValue]) -> bool:
+    """Return whether these are messages; some programs have roles of their own after the first ones."""
+    return all(map(is_message, items[:1])) and all(is_message(item) or _has_own_role(item) for item in items)
+
+
+def _has_own_role(item: JSONValue) -> bool:
+    """Return whether a message has a role of the program that added it, such as `context_file`."""
+    return not is_message(item) and has_string(item, "role") and "content" in as_object(item)
 
 
 def _litellm_call(body: JSONObject) -> JSONObject:
@@ -260,7 +280,8 @@ def _entries(transcript: _Transcript) -> Iterator[TranscriptMessage]:
         has_text = body.get("role") == "assistant" and not body.get("tool_calls")
         actions = text_calls(message_text(body), result) if has_text else ()
         location = f"{transcript.location}/messages/{index}"
-        yield TranscriptMessage(value=message, location=location, actions=actions, is_injected=is_result)
+        is_injected = is_result or _has_own_role(message)
+        yield TranscriptMessage(value=message, location=location, actions=actions, is_injected=is_injected)
         is_result = bool(actions) and result is not None
 
 

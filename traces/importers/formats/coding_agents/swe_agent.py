@@ -156,11 +156,14 @@ def _parameters(model_config: JSONObject) -> JSONObject:
 def _exit_reason(steps: list[JSONValue]) -> str:
     """Return the reason why the program ended the run: the thought of a last step without a model call."""
     last_step = as_object(steps[-1]) if steps else {}
-    return (
-        ""
-        if as_text(last_step.get("response")) or as_text(last_step.get("action"))
-        else as_text(last_step.get("thought"))
-    )
+    is_call = as_text(last_step.get("response")) or as_text(last_step.get("action"))
+    return as_text(last_step.get("thought")) if not is_call or _is_exit(last_step) else ""
+
+
+def _is_exit(step: JSONObject) -> bool:
+    """Return whether the program ended the run at a step or message, which has a command of its own: `exit_cost`."""
+    text = first_member(step, "response", "content")
+    return not text and not step.get("tool_calls") and as_text(step.get("action")).startswith("exit_")
 
 
 def _is_dataset(steps: list[JSONValue]) -> bool:
@@ -206,6 +209,8 @@ class _Conversation:
         recorded_messages: list[TranscriptMessage] = []
         for index, message in enumerate(messages):
             location = f"{self.location}/{self.name}/{index}"
+            if _is_exit(message):
+                continue
             if _is_answer(message):
                 recorded_messages += self._answer(message, messages[index + 1 : index + 2], location)
             else:
@@ -270,6 +275,9 @@ class _Conversation:
             step, location = as_object(self.steps[index]), f"{self.location}/trajectory/{index}"
             if not as_text(step.get("response")) and not as_text(step.get("action")).strip():
                 continue
+            if _is_exit(step):
+                messages += _injected(step.get("observation"), location)
+                continue
             calls = as_list(step.get("tool_calls"))
             parts = {name: step[name] for name in ("tool_calls", "thinking_blocks") if step.get(name)}
             answer: JSONObject = {"role": "assistant", "content": step.get("response"), **parts}
@@ -285,14 +293,16 @@ class _Conversation:
                 id = first_member(as_object(calls[0]), "id")
                 result: JSONObject = {"role": "tool", "tool_call_id": id, "content": step["observation"]}
                 messages.append(TranscriptMessage(value={**_measurements(step), **result}, location=location))
-            elif as_text(step.get("observation")):
-                messages.append(
-                    TranscriptMessage(
-                        value={"role": "user", "content": step["observation"]}, location=location, is_injected=True
-                    )
-                )
+            else:
+                messages += _injected(step.get("observation"), location)
         self.next_step = max(self.next_step, end)
         return messages
+
+
+def _injected(observation: JSONValue, location: str) -> list[TranscriptMessage]:
+    """Return the message with an observation; none without a text."""
+    value: JSONObject = {"role": "user", "content": observation}
+    return [TranscriptMessage(value=value, location=location, is_injected=True)] if as_text(observation) else []
 
 
 def _is_answer(message: JSONObject) -> bool:

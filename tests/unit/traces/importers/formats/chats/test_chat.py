@@ -344,3 +344,16 @@ def test_history_of_dspy_has_answers_as_texts_of_objects(response: str) -> None:
     answer: Any = model.output
     thought, text = answer["message"]["content"]
     assert (thought["thinking"], text["text"], model.model) == ("Short.", "Hello", "openai/gpt-5")
+
+
+def test_roles_of_programs_are_context() -> None:
+    messages = [
+        {"role": "user", "content": "Is Dune in stock?"},
+        {"role": "context_file", "content": "shelf.txt"},
+        {"role": "assistant", "content": "Yes."},
+    ]
+    for value in (messages, {"messages": messages}):
+        ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(value))
+        assert [turn.name for turn in fixtures.steps(run, StepType.TURN)] == ["Is Dune in stock?"]
+        (model,) = fixtures.steps(run, StepType.MODEL)
+        assert (fixtures.request_contents(model), problems) == (["Is Dune in stock?", "shelf.txt"], [])

@@ -252,3 +252,20 @@ def test_rejected_answers_of_mini_are_failed_calls() -> None:
     assert (rejected.error, rejected.cost_usd, rejected.output) == ("No call found.", Decimal("0.5"), None)
     assert rejected.attributes == {"model_response": "I forgot the call"}
     assert fixtures.request_contents(model) == ["Fix it.", "No call found."]
+
+
+def test_exits_by_the_program_are_no_calls() -> None:
+    step = {"action": "ls\n", "observation": "a.py", "response": "I look.\n```\nls\n```", "thought": "I look.\n"}
+    end = {"action": "exit_cost", "observation": "Exited", "response": "", "thought": "Exit due to cost limit"}
+    history = [
+        {"role": "user", "content": "Fix it.", "agent": "primary"},
+        {"role": "assistant", "content": step["response"], "action": "ls\n", "agent": "primary"},
+        {"role": "user", "content": "a.py", "agent": "primary"},
+        {"role": "assistant", "content": "", "action": "exit_cost", "agent": "primary"},
+    ]
+    body = {"trajectory": [step, end], "history": history, "info": {"exit_status": "exit_cost"}}
+    ((run,), problems) = fixtures.detect_and_read("swe-agent", orjson.dumps(body))
+    assert fixtures.answer_contents(run) == [step["response"]]
+    assert [tool.tool_name for tool in fixtures.steps(run, StepType.TOOL)] == ["ls"]
+    assert (run.metadata["exit_reason"], run.status, problems) == ("Exit due to cost limit", RunStatus.FAILED, [])
+    assert "Exited" in str(run.steps[0].attributes)
