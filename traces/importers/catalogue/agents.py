@@ -31,6 +31,7 @@ from traces.importers.formats.evaluations import atif, who_and_when
 from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.histories import generate_text
 from traces.importers.formats.kimi import kimi_cli, kimi_code
+from traces.importers.formats.session_logs import droid_output, grok, kiro_sessions
 from traces.importers.formats.terminal_agents import (
     amazon_q,
     amp,
@@ -93,6 +94,19 @@ AGENTS: Final = (
         title="Qwen Code chats",
         sniff=detection.sniff_by_value(qwen.is_line),
         parse=qwen.parse,
+        has_ends=False,
+    ),
+    Importer(
+        name=droid_output.FORMAT,
+        title="Output of droid exec",
+        sniff=detection.sniff_by_value(droid_output.is_event),
+        parse=droid_output.parse,
+    ),
+    Importer(
+        name=grok.FORMAT,
+        title="Grok sessions and messages of the Agent Client Protocol",
+        sniff=detection.sniff_by_value(grok.is_record),
+        parse_together=grok.parse,
         has_ends=False,
     ),
     Importer(
@@ -188,6 +202,13 @@ AGENTS: Final = (
         title="Amazon Q and Kiro conversations",
         sniff=amazon_q.sniff,
         parse=amazon_q.parse,
+    ),
+    Importer(
+        name=kiro_sessions.FORMAT,
+        title="Kiro sessions",
+        sniff=detection.sniff_by_value(kiro_sessions.is_record),
+        parse_together=kiro_sessions.parse,
+        has_ends=False,
     ),
     Importer(
         name=amp.FORMAT,

@@ -1,0 +1,1 @@
+"""Logs of agents' sessions in which answers come in pieces, one event per line."""

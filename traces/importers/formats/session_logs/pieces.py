@@ -1,0 +1,59 @@
+"""Messages of a session whose log has the pieces of answers: texts, thoughts, calls and results."""
+
+from dataclasses import dataclass, field
+
+from traces.core.json_access import as_list, as_object, as_text
+from traces.core.json_types import JSONObject, JSONValue
+from traces.importers.common.transcript_messages import TranscriptMessage
+
+
+@dataclass(kw_only=True)
+class Pieces:
+    """The messages so far. After calls, a text is another answer; after results, so is a call."""
+
+    messages: list[TranscriptMessage] = field(default_factory=list)
+    _answer: JSONObject | None = None
+    _answer_id: str = ""
+    _has_results: bool = False
+
+    def add_message(self, message: JSONObject, location: str, *, is_injected: bool = False) -> None:
+        """Add a whole message that no model wrote."""
+        self._answer = None
+        self.messages.append(TranscriptMessage(value=message, location=location, is_injected=is_injected))
+
+    def add_block(self, block: JSONObject, time: JSONValue, location: str, *, answer_id: str = "") -> None:
+        """Add a block to the answer; a piece of a text continues the text before it."""
+        answer = self._open(time, location, answer_id, is_block=True)
+        blocks = as_list(answer["content"])
+        last_block = as_object(blocks[-1]) if blocks else {}
+        kind = as_text(block.get("type"))
+        if kind in ("text", "thinking") and last_block.get("type") == kind:
+            last_block[kind] = as_text(last_block.get(kind)) + as_text(block.get(kind))
+        else:
+            answer["content"] = [*blocks, block]
+
+    def add_call(self, call: JSONObject, time: JSONValue, location: str, *, answer_id: str = "") -> None:
+        answer = self._open(time, location, answer_id)
+        answer["tool_calls"] = [*as_list(answer["tool_calls"]), call]
+
+    def add_result(self, message: JSONObject, location: str) -> None:
+        self.messages.append(TranscriptMessage(value={"role": "tool", **message}, location=location))
+        self._has_results = True
+
+    def _open(self, time: JSONValue, location: str, id: str, *, is_block: bool = False) -> JSONObject:
+        """Return the answer that a piece belongs to."""
+        answer = self._answer
+        if answer is None or not self._continues(answer, id, is_block=is_block):
+            # Of an answer at the beginning, the request is unknown.
+            request: JSONValue = None if self.messages else []
+            answer = {"role": "assistant", "content": [], "tool_calls": []}
+            self._answer, self._answer_id, self._has_results = answer, "", False
+            self.messages.append(TranscriptMessage(value=answer, location=location, request_messages=request))
+        self._answer_id = id or self._answer_id
+        answer["ts"] = time
+        return answer
+
+    def _continues(self, answer: JSONObject, id: str, *, is_block: bool) -> bool:
+        if id and self._answer_id:
+            return id == self._answer_id
+        return not self._has_results and not (is_block and answer["tool_calls"])
