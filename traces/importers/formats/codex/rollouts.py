@@ -27,9 +27,9 @@ from traces.importers.common.transcript_messages import (
     drop_unreadable,
 )
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source
-from traces.importers.formats.codex import events
+from traces.importers.formats.codex import events, results, subagents
+from traces.importers.formats.codex.subagents import Thread
 
 FORMAT = "codex"
 TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
@@ -45,9 +45,6 @@ _COUNTS = (
 )
 # Facts about the session that have fields of their own, or that its steps have.
 _MAPPED_FACTS = frozenset({"id", "timestamp", "model", "model_provider", "base_instructions", "instructions"})
-_EXIT_CODE = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.M)
-# The status of a command precedes its output.
-_HEADER = 500
 _FAILURES = frozenset({"error", "stream_error"})
 _ENDS = frozenset({"exec_command_end", "mcp_tool_call_end"})
 # Events for the display, which repeat what items contain, or stand for missing ones. Others are about the session, such
@@ -75,6 +72,8 @@ class _Rollout:
     ends: dict[str, JSONObject] = field(default_factory=dict)
     context: JSONObject = field(default_factory=dict)
     summaries: list[JSONValue] = field(default_factory=list)
+    # Calls that started other threads.
+    started_threads: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -85,10 +84,14 @@ class _File:
     records: list[tuple[JSONObject, str]]
 
     @property
-    def session(self) -> str:
+    def meta(self) -> JSONObject:
         metas = (as_object(record.get("payload")) for record, _ in self.records if record.get("type") == "session_meta")
+        return next(metas, {})
+
+    @property
+    def session(self) -> str:
         # A thread. A session has several: those of its subagents.
-        return as_text(first_member(next(metas, {}), "id", "session_id")) or _session_in_name(self.source.name)
+        return as_text(first_member(self.meta, "id", "session_id")) or _session_in_name(self.source.name)
 
     @property
     def start(self) -> str:
@@ -103,15 +106,17 @@ def is_rollout(value: JSONValue) -> bool:
 
 
 def keys(source: Source) -> set[str]:
-    """Return the session id of a file."""
+    """Return the id of a file's session, and those of the sessions that started it."""
     try:
-        return {_open(source).session}
+        file = _open(source)
     except BadFile:
         return set()
+    outer_ids = {subagents.parent_of(file.meta), as_text(file.meta.get("session_id"))}
+    return {file.session} | outer_ids - {""}
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
-    """Yield one run per session; a resumed session spans several rollout files."""
+    """Yield one run per session; a resumed session spans several rollout files, and so do subagents."""
     sessions: dict[str, list[_File]] = {}
     for source in sources:
         try:
@@ -120,12 +125,16 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             source.problems.append(problem)
         else:
             sessions.setdefault(file.session, []).append(file)
-    for files in sessions.values():
-        files_by_start = sorted(files, key=lambda file: file.start)
-        try:
-            yield _session(files_by_start)
-        except BadFile as problem:
-            files_by_start[-1].source.problems.append(problem)
+    parents = {id: subagents.parent_of(files[0].meta) for id, files in sessions.items()}
+    for family in subagents.families(parents):
+        threads: dict[str, Thread] = {}
+        for id in family:
+            files_by_start = sorted(sessions[id], key=lambda file: file.start)
+            try:
+                threads[id] = _thread(files_by_start, sessions.get(parents[id], []))
+            except BadFile as problem:
+                files_by_start[-1].source.problems.append(problem)
+        yield from subagents.nest(threads)
 
 
 def _open(source: Source) -> _File:
@@ -153,11 +162,13 @@ def _is_document(body: JSONObject) -> bool:
     return has_list(body, "items") and {"id", "timestamp"} <= as_object(body.get("session")).keys()
 
 
-def _session(files: list[_File]) -> RecordedRun:
-    rollout = _Rollout()
-    for record, location in events.with_missing_items(list(_records(files))):
+def _thread(files: list[_File], outer_files: list[_File]) -> Thread:
+    rollout, records = _Rollout(), list(_records(files))
+    own_start = subagents.start_of_own(records, (record for file in outer_files for record in file.records))
+    for record, location in events.with_missing_items(records):
         payload = as_object(record.get("payload"))
-        if record.get("ordinal") == rollout.meta.get("subagent_history_start_ordinal", ""):
+        if location == own_start or record.get("ordinal") == rollout.meta.get("subagent_history_start_ordinal", ""):
+            own_start = ""
             _inherit(rollout)
         match record.get("type"):
             case "session_meta":
@@ -175,7 +186,8 @@ def _session(files: list[_File]) -> RecordedRun:
     if not rollout.messages:
         raise BadFile("a Codex rollout without messages", "line 1")
     rollout.messages = drop_unreadable(rollout.messages, files[-1].source.problems)
-    return _run(rollout, files[0].source.name)
+    run = _run(rollout, files[0].source.name)
+    return Thread(run=run, parent=subagents.parent_of(rollout.meta), calls=rollout.started_threads)
 
 
 def _inherit(rollout: _Rollout) -> None:
@@ -231,6 +243,8 @@ def _run(rollout: _Rollout, name: str) -> RecordedRun:
 
 def _event(rollout: _Rollout, payload: JSONObject) -> None:
     kind = as_text(payload.get("type"))
+    for thread, call in subagents.started_threads(payload):
+        rollout.started_threads.setdefault(thread, call)
     if kind == "token_count":
         _count(rollout, as_object(payload.get("info")))
     elif kind in _ENDS:
@@ -274,7 +288,7 @@ def _item(rollout: _Rollout, item: JSONObject, time: JSONValue, location: str) -
         message |= {name: item[name] for name in ("name", "namespace") if item.get(name)}
         end = rollout.ends.pop(as_text(item.get("call_id")), {})
         message |= {name: end[name] for name in ("duration", "exit_code") if name in end}
-        if error := _result_error(output) or _end_error(end):
+        if error := results.output_error(output) or results.end_error(end):
             message["error"] = error
         rollout.messages.append(TranscriptMessage(value=message, location=location))
     elif kind in {"message", "reasoning"} or kind in _CALLS:
@@ -291,24 +305,6 @@ def _hear(rollout: _Rollout, item: JSONObject, time: JSONValue, location: str) -
     is_task = all(message.is_injected for message in rollout.messages)
     value: JSONObject = {**item, "role": "user", "name": item.get("author"), "ts": time}
     rollout.messages.append(TranscriptMessage(value=value, location=location, is_injected=not is_task))
-
-
-def _result_error(output: JSONValue) -> str:
-    """Return how a command or a tool failed; empty if it did not. Versions differ in how they write it."""
-    result = as_object(parse_embedded(output))
-    if result.get("success") is False:
-        return as_text(result.get("content")) or "error"
-    code = as_text(as_object(result.get("metadata")).get("exit_code"))
-    if not code and isinstance(output, str) and (match := _EXIT_CODE.search(output[:_HEADER])):
-        code = match[1]
-    return "" if code in {"", "0"} else f"exit code {code}"
-
-
-def _end_error(end: JSONObject) -> str:
-    """Return how a call failed as the program measured it; empty if it did not."""
-    failure = as_object(end.get("result")).get("Err")
-    code = as_text(end.get("exit_code"))
-    return as_text(failure) or ("" if code in {"", "0"} else f"exit code {code}")
 
 
 def _with_action(message: TranscriptMessage, item: JSONObject, kind: str) -> TranscriptMessage:

@@ -302,21 +302,80 @@ def test_request_beside_additions_in_one_item() -> None:
     assert fixtures.request_contents(model) == ["<environment_context>/shelf", "Count the books."]
 
 
-def test_subagent_of_a_session_is_its_own_run() -> None:
+def test_subagent_is_inside_the_call_that_started_it() -> None:
     report = item(type="agent_message", content=[{"type": "input_text", "text": "Five."}])
     answer = item(type="message", role="assistant", content="There are five.")
-    parent = [{"type": "session_meta", "payload": {"session_id": "p", "id": "p"}}, user("Count them."), report, answer]
-    meta = {"session_id": "p", "id": "c", "parent_thread_id": "p", "agent_role": "counter"}
+    meta = {"session_id": "p", "id": "c", "parent_thread_id": "p", "agent_role": "counter", "agent_path": "/root/count"}
     child = [
         {"ordinal": 0, "type": "session_meta", "payload": {**meta, "subagent_history_start_ordinal": 2}},
         {"ordinal": 1, **user("Count them.")},
         {"ordinal": 2, **item(type="agent_message", content=[{"type": "input_text", "text": "Go."}])},
         {"ordinal": 3, **item(type="message", role="assistant", content="Five.")},
     ]
-    run, subagent = fixtures.read(FORMAT, parent, child)
-    assert [(result.external_id, result.name) for result in (run, subagent)] == [("p", "Count them."), ("c", "Go.")]
-    assert subagent.metadata["agent_role"] == "counter"
-    (model,), (inner_model,) = (fixtures.steps(result, StepType.MODEL) for result in (run, subagent))
-    assert fixtures.request_contents(model) == ["Count them.", "Five."]
-    assert fixtures.request_contents(inner_model) == ["Count them.", "Go."]
-    assert len(fixtures.steps(run, StepType.TURN)) == 1
+    end = {"type": "collab_agent_spawn_end", "call_id": "s1", "new_thread_id": "c"}
+    activity = {"type": "sub_agent_activity", "event_id": "s1", "agent_thread_id": "c", "kind": "started"}
+    completed = {"type": "SubAgentActivity", "id": "s1", "agent_thread_id": "c", "kind": "started"}
+    for output, events in (
+        ('{"agent_id": "c"}', []),
+        ('{"task_name": "/root/count"}', []),
+        ("started", [end]),
+        ("started", [activity]),
+        ("started", [{"type": "item_completed", "item": completed}]),
+    ):
+        calls = [
+            item(type="function_call", call_id=id, name="spawn_agent", arguments=f'{{"task_name": "{id}"}}')
+            for id in ("s0", "s1")
+        ]
+        result = item(type="function_call_output", call_id="s1", output=output)
+        messages = [{"type": "event_msg", "payload": event} for event in events]
+        start = {"type": "session_meta", "payload": {"session_id": "p", "id": "p"}}
+        (run,) = fixtures.read(FORMAT, child, [start, user("Count them."), *calls, *messages, result, report, answer])
+        outer, inner = fixtures.steps(run, StepType.AGENT)
+        assert (run.external_id, run.name, outer.output) == ("p", "Count them.", {"text": "There are five."})
+        caller = next(step for step in run.steps if step.key == inner.parent)
+        assert (caller.call_id, inner.name, inner.attributes["agent_id"]) == ("s1", "counter", "c"), output
+        models = fixtures.steps(run, StepType.MODEL)
+        inner_model = next(step for step in models if fixtures.request_contents(step) == ["Count them.", "Go."])
+        assert inner_model.key.startswith("agent-1/")
+        assert len(fixtures.steps(run, StepType.TURN)) == 2
+    (alone,) = fixtures.read(FORMAT, child)
+    assert (alone.external_id, alone.name, alone.metadata["agent_role"]) == ("c", "Go.", "counter")
+
+
+def test_subagents_in_subagents_and_circles_of_them() -> None:
+    def thread(id: str, parent: str) -> list[Any]:
+        spawn = {"subagent": {"thread_spawn": {"parent_thread_id": parent}}}
+        answer = item(type="message", role="assistant", content=f"This is {id}.")
+        return [{"type": "session_meta", "payload": {"id": id, "source": spawn}}, user(f"Who is {id}?"), answer]
+
+    (run,) = fixtures.read(FORMAT, thread("b", "a"), thread("c", "b"), thread("a", ""))
+    assert [(step.key, step.parent) for step in fixtures.steps(run, StepType.AGENT)] == [
+        ("agent", None),
+        ("agent-1/agent", "agent"),
+        ("agent-1/agent-1/agent", "agent-1/agent"),
+    ]
+    circle = fixtures.read(FORMAT, thread("a", "b"), thread("b", "a"), thread("c", "c"))
+    assert sorted(run.external_id for run in circle) == ["a", "b", "c"]
+
+
+def test_subagent_before_numbers_copies_the_history_around_it() -> None:
+    question, answer = user("Count them."), item(type="message", role="assistant", content="I ask a counter.")
+    outer_meta = {"type": "session_meta", "payload": {"id": "p"}}
+    spawn = {"subagent": {"thread_spawn": {"parent_thread_id": "p"}}}
+    task, result = user("Count shelf 3."), item(type="message", role="assistant", content="Five.")
+    child = [
+        {"type": "session_meta", "payload": {"id": "c", "source": spawn}},
+        outer_meta,
+        question,
+        answer,
+        task,
+        result,
+    ]
+    (run,) = fixtures.read(FORMAT, [outer_meta, question, answer], child)
+    turns = [step.name for step in fixtures.steps(run, StepType.TURN)]
+    assert turns == ["Count them.", "Count shelf 3."]
+    assert fixtures.request_contents(fixtures.steps(run, StepType.MODEL)[1]) == [
+        "Count them.",
+        "I ask a counter.",
+        "Count shelf 3.",
+    ]
