@@ -9,7 +9,7 @@ from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.chats import ai_studio, call_logs, openai, sharegpt, vercel_ui, web_chats
-from traces.importers.formats.codex import exec_output, rollouts
+from traces.importers.formats.codex import app_server, exec_output, rollouts
 from traces.importers.formats.coding_agents import (
     claude_code,
     gemini_cli,
@@ -136,6 +136,12 @@ AGENTS: Final = (
         title="Output of codex exec",
         sniff=detection.sniff_by_value(exec_output.is_event),
         parse=exec_output.parse,
+    ),
+    Importer(
+        name=app_server.FORMAT,
+        title="Messages of codex app-server",
+        sniff=detection.sniff_by_value(app_server.is_message),
+        parse=app_server.parse,
     ),
     Importer(
         name="atif",

@@ -45,17 +45,25 @@ _OUTPUT_TYPES: Final = frozenset(
 )
 
 
-def is_output(body: JSONObject) -> bool:
-    """Return whether `body` is a line of the output of `codex exec --json` before threads."""
+def is_output(record: JSONObject) -> bool:
+    """Return whether `record` is a line of the output of `codex exec --json` before threads, or of the app server."""
+    body = _body(record)
     return "id" in body and as_text(as_object(body.get("msg")).get("type")) in _OUTPUT_TYPES
+
+
+def _body(record: JSONObject) -> JSONObject:
+    """Return what a line is about, which is the parameter of a notification of the app server."""
+    return as_object(record.get("params")) if as_text(record.get("method")).startswith("codex/event") else record
 
 
 def read_output(records: Records) -> Records:
     """Return the lines of the output of `codex exec --json` before threads as records; others as they are."""
     if not any(is_output(record) for record, _ in records):
         return records
-    session: JSONObject = {"id": content_id([record for record, _ in records], "")}
-    return [({"type": "session_meta", "payload": session}, ""), *((_record(line), place) for line, place in records)]
+    bodies = [(_body(record), place) for record, place in records]
+    ids = (as_text(body.get("conversationId")) for body, _ in bodies)
+    session: JSONObject = {"id": next(filter(None, ids), "") or content_id([record for record, _ in records], "")}
+    return [({"type": "session_meta", "payload": session}, ""), *((_record(body), place) for body, place in bodies)]
 
 
 def _record(line: JSONObject) -> JSONObject:

@@ -17,7 +17,11 @@ FORMAT: Final = "codex-exec"
 _ITEM_EVENTS: Final = frozenset({"item.started", "item.updated", "item.completed"})
 _ANSWERS: Final = frozenset({"agent_message", "assistant_message"})
 # Members that tell what an item did; all others are its arguments.
-_RESULTS: Final = ("aggregated_output", "result", "exit_code", "status", "error")
+_RESULTS: Final = (
+    *("aggregated_output", "result", "exit_code", "status", "error"),
+    # Of `codex app-server` only.
+    *("content_items", "agents_states", "success", "duration_ms", "started_at_ms", "completed_at_ms", "usage"),
+)
 _FAILURES: Final = frozenset({"failed", "declined"})
 
 
@@ -40,7 +44,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     thread = next((as_text(event.get("thread_id")) for event, _ in events if event.get("thread_id")), "")
     errors = [error for event, _ in events if (error := _error(event))]
     usages = [event["usage"] for event, _ in events if event.get("type") == "turn.completed" and event.get("usage")]
-    entries = list(_entries(items.values()))
+    entries = list(read_items(items.values()))
     if entries:
         # Of the first answer, the request is unknown.
         entries[0] = TranscriptMessage(value=entries[0].value, location=entries[0].location, request_messages=[])
@@ -63,7 +67,7 @@ def _error(event: JSONObject) -> str:
     return as_text(event.get("message")) if event.get("type") == "error" else ""
 
 
-def _entries(items: Iterable[tuple[JSONObject, str]]) -> Iterator[TranscriptMessage]:
+def read_items(items: Iterable[tuple[JSONObject, str]]) -> Iterator[TranscriptMessage]:
     """Yield the messages of items; what the model thought is part of the answer or call that follows."""
     thoughts: list[JSONValue] = []
     for item, location in items:
@@ -71,8 +75,17 @@ def _entries(items: Iterable[tuple[JSONObject, str]]) -> Iterator[TranscriptMess
         if kind == "reasoning":
             thoughts.append({"type": "thinking", "thinking": item.get("text")})
             continue
+        if kind == "user_message":
+            request: JSONObject = {"role": "user", "content": item.get("content"), "ts": item.get("started_at_ms")}
+            yield TranscriptMessage(value=request, location=location)
+            continue
         text: list[JSONValue] = [{"type": "text", "text": item.get("text")}] if kind in _ANSWERS else []
-        message: JSONObject = {"role": "assistant", "content": [*thoughts, *text] or None}
+        message: JSONObject = {
+            "role": "assistant",
+            "content": [*thoughts, *text] or None,
+            "usage": item.get("usage"),
+            "ts": item.get("completed_at_ms" if text else "started_at_ms"),
+        }
         thoughts = []
         if kind in _ANSWERS:
             yield TranscriptMessage(value=message, location=location)
@@ -103,12 +116,19 @@ def _result(item: JSONObject, call_id: str) -> JSONObject:
         bool(error)
         or as_text(item.get("status")) in _FAILURES
         or exit_code not in (None, 0)
+        or item.get("success") is False
         or item.get("type") == "error"
     )
-    output = first_member(item, "aggregated_output", "result") or as_object(error).get("message") or error
+    outputs = first_member(item, "aggregated_output", "result", "content_items", "agents_states")
+    output = outputs or as_object(error).get("message") or error
     content = "" if output is None else result_text(output)
     if not content and is_failed:
         content = as_text(item.get("message")) or f"{as_text(item.get('status'))} {as_text(exit_code)}".strip()
-    facts: JSONObject = {"exit_code": exit_code, "is_error": is_failed or None}
+    facts: JSONObject = {
+        "exit_code": exit_code,
+        "is_error": is_failed or None,
+        "duration_ms": item.get("duration_ms"),
+        "ts": item.get("completed_at_ms"),
+    }
     known_facts = {name: value for name, value in facts.items() if value is not None}
     return {"role": "tool", "tool_call_id": call_id, "content": content, **known_facts}

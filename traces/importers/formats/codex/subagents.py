@@ -47,12 +47,15 @@ class Thread:
 
 def spawn_of(meta: JSONObject) -> JSONObject:
     """Return what the facts about a session state of how it was started by another."""
-    return as_object(member(meta, "source", "subagent", "thread_spawn"))
+    source = as_object(meta.get("source"))
+    return as_object(as_object(first_member(source, "subagent", "subAgent")).get("thread_spawn"))
 
 
 def parent_of(meta: JSONObject) -> str:
     """Return the thread that started a session; empty for a session of the user."""
-    return as_text(meta.get("parent_thread_id")) or as_text(spawn_of(meta).get("parent_thread_id"))
+    return as_text(first_member(meta, "parent_thread_id", "parentThreadId")) or as_text(
+        spawn_of(meta).get("parent_thread_id")
+    )
 
 
 def started_threads(event: JSONObject) -> Iterator[tuple[str, str]]:
