@@ -60,9 +60,6 @@ _YAML: Final = (
         "this is promptfoo's output as YAML: write it as JSON (`--output results.json`)",
     ),
 )
-# Its file has one object after the other.
-_TELEMETRY: Final = re.compile(r'"event\.name":\s*"(?:gemini_cli|qwen-code)\.')
-_NO_SPANS: Final = "this is telemetry of Gemini CLI or Qwen Code without spans: import the files of its chats"
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
 
 
@@ -207,8 +204,6 @@ def _not_json(sample: Sample) -> BadFile:
         content = decode_text(sample.head[:100_000])
     except BadFile as problem:
         return problem
-    if _TELEMETRY.search(content):
-        return BadFile(_NO_SPANS, "/")
     for pattern, reason in _YAML:
         if pattern.match(content):
             return BadFile(reason, "line 1")

@@ -31,7 +31,7 @@ from traces.importers.formats.evaluations import atif, who_and_when
 from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.histories import generate_text
 from traces.importers.formats.kimi import kimi_cli, kimi_code
-from traces.importers.formats.session_logs import droid_output, grok, kiro_sessions
+from traces.importers.formats.session_logs import droid_output, gemini_telemetry, grok, kiro_sessions
 from traces.importers.formats.terminal_agents import (
     amazon_q,
     amp,
@@ -293,6 +293,13 @@ AGENTS: Final = (
         title="Output of Gemini CLI",
         sniff=detection.sniff_by_value(gemini_stream.is_event),
         parse=gemini_stream.parse,
+    ),
+    Importer(
+        name=gemini_telemetry.FORMAT,
+        title="telemetry of Gemini CLI and Qwen Code",
+        sniff=gemini_telemetry.sniff,
+        parse=gemini_telemetry.parse,
+        has_ends=False,
     ),
     Importer(name="gemini-cli", title="Gemini CLI chats", sniff=gemini_cli.sniff, parse=gemini_cli.parse),
     Importer(

@@ -68,7 +68,6 @@ def test_formats_are_detected_by_content(name: str, format: str) -> None:
         (b'{"shop-1": {"patch_exists": true, "resolved": true}}', "report of SWE-bench", "/"),
         (b'{"task_id": "g1", "model_answer": "3"}', "answers to GAIA", "/"),
         (b"CREATE TABLE sessions (id TEXT);", "SQL statements", "line 1"),
-        (b'{\n"attributes": {"event.name": "gemini_cli.api_request"}\n}\n{}', "telemetry of Gemini CLI", "/"),
         (b'{"colour": "blue", "age": 3}', "keys age, colour", "/"),
         (b"[1, 2]", "a list of numbers", "/"),
         (b'[{"colour": "blue", "age": 3}]', "a list of objects with the keys age, colour", "/"),
