@@ -9,12 +9,11 @@ import type { RunDetail, StepSummary } from "@/api/schema";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { offerUndo } from "@/ui/offerUndo";
 import { pluralize } from "@/ui/format/numbers";
-import { entryOf, removeEntry } from "@/domain/overrides/draft";
+import { entryOf } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
-import { OverrideChips } from "@/features/overrides/OverrideChips";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
+import { Changes } from "./Changes";
 import { VariableFields } from "./engine/VariableFields";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
@@ -61,10 +60,6 @@ export function ForkPanel({
   const roleObstacle = useRoleObstacle();
   const blocker = roleObstacle ?? blockerOf(fork, runners?.length);
   const isBlocked = blocker !== null;
-  const discard = () => {
-    change({ ...draft, overrides: [] });
-    offerUndo("Changes discarded", "The changes are not back", () => Promise.resolve(change(draft)));
-  };
   const launch = () => {
     if (!isBlocked) fork.launch();
   };
@@ -115,22 +110,7 @@ export function ForkPanel({
         )}
         {hasFrame && <PolicyEditor draft={draft} onChange={change} />}
       </div>
-      {draft.overrides.length > 0 && (
-        // Below the form, whose fields the first change would move.
-        <div className={classes.changes}>
-          <OverrideChips
-            draft={draft}
-            refusals={refusals}
-            onRemove={(index) => change(removeEntry(draft, index))}
-            onSelect={onSelect}
-          />
-          <Tooltip label="Changes stay in this tab, also after a replay, until you discard them" multiline maw={240}>
-            <Button variant="subtle" onClick={discard}>
-              Discard
-            </Button>
-          </Tooltip>
-        </div>
-      )}
+      <Changes draft={draft} refusals={refusals} onChange={change} onSelect={onSelect} />
       {hasFrame && (
         <EngineChoice
           app={run.app}
