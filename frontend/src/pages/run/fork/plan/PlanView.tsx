@@ -44,6 +44,7 @@ export function PlanView({ fork, orphans, onSelect }: Props): ReactElement {
       </UnstyledButton>
       {counts && <LabelBar counts={counts} />}
       {plan && opened && <PlanLines plan={plan} onSelect={onSelect} />}
+      {plan && fork.draft.overrides.length === 0 && <UnrecordedSteps plan={plan} onSelect={onSelect} />}
       {error && <Refusal>{sentence(error.message)}</Refusal>}
       {plan && <Problems plan={plan} orphans={orphans} onSelect={onSelect} />}
     </section>
@@ -114,6 +115,21 @@ function Problems({
       )}
       <Warnings texts={plan.warnings} />
     </>
+  );
+}
+
+/** Why steps are simulated although nothing is changed. */
+function UnrecordedSteps({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement | null {
+  const steps = plan.steps.filter((step) => step.reason === "simulation_policy_fallback");
+  if (steps.length === 0) return null;
+  return (
+    <Note>
+      {steps.length === 1 ? "The output of 1 step was" : `The outputs of ${count(steps.length)} steps were`} not
+      recorded. Even without changes, {steps.length === 1 ? "it gets a placeholder" : "they get placeholders"}:
+      {steps.slice(0, LISTED_LIMIT).map((step) => (
+        <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
+      ))}
+    </Note>
   );
 }
 
