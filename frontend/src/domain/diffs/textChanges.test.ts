@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { changeSize, textChanges, type TextPiece } from "./textChanges";
+import { changedPlaces, changeSize, textChanges, type TextPiece } from "./textChanges";
 
 const afterOf = (pieces: readonly TextPiece[]) =>
   pieces.flatMap(({ kind, text }) => (kind === "removed" ? [] : [text])).join("");
@@ -63,4 +63,19 @@ test("the pieces always spell both texts", () => {
     expect(afterOf(pieces)).toBe(after);
     expect(pieces.flatMap(({ kind, text }) => (kind === "added" ? [] : [text])).join("")).toBe(before);
   }
+});
+
+test("the places of a change have little text around them", () => {
+  const [start, end] = ["First. ".repeat(40), " Last.".repeat(40)];
+  const places = changedPlaces(textChanges(`${start}old${end}`, `${start}new${end}`)).map(({ kind, text }) => [
+    kind,
+    text,
+  ]);
+  expect(places).toEqual([
+    ["same", `… ${start.slice(-70)}`],
+    ["removed", "old"],
+    ["added", "new"],
+    ["same", `${end.slice(0, 70)} …`],
+  ]);
+  expect(changedPlaces(textChanges("Be kind.", "Be very kind."))).toEqual(textChanges("Be kind.", "Be very kind."));
 });

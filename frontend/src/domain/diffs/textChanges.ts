@@ -103,6 +103,20 @@ function slide(pieces: TextPiece[]): void {
   }
 }
 
+/** Unchanged characters to show on each side of a change. */
+const CONTEXT = 70;
+
+/** The pieces without the unchanged text far from a change, which an ellipsis replaces. */
+export function changedPlaces(pieces: readonly TextPiece[]): TextPiece[] {
+  return pieces.map((piece, index) => {
+    if (piece.kind !== "same") return piece;
+    const head = index === 0 ? "" : piece.text.slice(0, CONTEXT);
+    const tail = index === pieces.length - 1 ? "" : piece.text.slice(-CONTEXT);
+    const isShort = piece.text.length <= head.length + tail.length;
+    return isShort ? piece : { ...piece, text: [head.trimEnd(), "…", tail.trimStart()].filter(Boolean).join(" ") };
+  });
+}
+
 /** "+1 sentence", "−2 words +3 words". Empty if nothing changed. */
 export function changeSize(pieces: readonly TextPiece[]): string {
   return (["removed", "added"] as const)

@@ -1,8 +1,10 @@
 import { screen } from "@testing-library/react";
 import { expect, test } from "vitest";
-import { aSession, aStep } from "@/testing/factories";
+import type { Override } from "@/api/schema";
+import { stepQuery, stepsFromQuery } from "@/api/runs/runs";
+import { aSession, aStep, aStepDetail } from "@/testing/factories";
 import { renderInApp } from "@/testing/render";
-import { PlanFacts } from "./Plan";
+import { Plan, PlanFacts } from "./Plan";
 
 test("shows assumed steps", () => {
   const steps = [
@@ -23,4 +25,29 @@ test("hides the line without assumed steps", () => {
   });
   renderInApp(<PlanFacts session={session} steps={[aStep({ sequence_no: 1, label: "exact" })]} />);
   expect(screen.queryByText("Assumed unaffected")).toBeNull();
+});
+
+test("shows the changed place of a long prompt", () => {
+  const recordedPrompt = "Keep to the policies. ".repeat(40);
+  const session = aSession({
+    source_run: "r1",
+    fork_sequence_no: 5,
+    overrides: {
+      overrides: [
+        {
+          match: { step: null, type: "model", name: null, model: null, since: null, before: null },
+          prompt: { system: `${recordedPrompt}Convert cents.` },
+          arguments: null,
+          output: null,
+        } as Override,
+      ],
+    },
+  });
+  const input = { messages: [{ role: "system", content: recordedPrompt }] };
+  const { container } = renderInApp(<Plan session={session} />, [
+    [stepsFromQuery("r1", 5).queryKey, { steps: [aStep({ sequence_no: 6, id: "s6", type: "model" })], next: null }],
+    [stepQuery("s6").queryKey, aStepDetail({ sequence_no: 6, id: "s6", input })],
+  ]);
+  expect(container.querySelector("ins")?.textContent).toBe("Convert cents.");
+  expect(container.querySelector("li")?.textContent).toContain("system prompt … ");
 });

@@ -6,6 +6,7 @@ import { pluralize } from "@/ui/format/numbers";
 import { assumedSteps, reasonSentence } from "@/domain/steps/labels";
 import { LongText } from "@/ui/TextView";
 import { describeOverride } from "@/domain/overrides/details";
+import { ChangedPrompt } from "./ChangedPrompt";
 import classes from "./Plan.module.css";
 
 /** The changes of this replay. */
@@ -89,7 +90,12 @@ function Overrides({ session }: { session: SessionView }): ReactElement {
             <span className="muted">{words.scope}</span>
             {words.sets.map(({ name, value }) => (
               <div key={name}>
-                <b>{name}</b> {value && <LongText text={value} limit={240} />}
+                <b>{name}</b>{" "}
+                {override.prompt?.system === value ? (
+                  <ChangedPrompt session={session} override={override} prompt={value} />
+                ) : (
+                  value && <LongText text={value} limit={240} />
+                )}
               </div>
             ))}
           </li>
