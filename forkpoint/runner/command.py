@@ -65,6 +65,8 @@ def run(arguments: Sequence[str]) -> int:
         option_parser().error(f"name the agent to run: {_USAGE.replace('COMMAND...', 'python agent.py {input}')}")
     if (options.input == "http") != bool(options.input_url):
         option_parser().error("--input http and --input-url belong together")
+    if options.input == "http" and options.parallel > 1:
+        option_parser().error("--input http needs --parallel 1: one address cannot belong to several agents")
     settings = {"FORKPOINT_URL": options.url, "FORKPOINT_TOKEN": options.token}
     environment = {**os.environ, **{name: value for name, value in settings.items() if value is not None}}
     hide_environment()
@@ -233,6 +235,8 @@ class Runner:
             start = Start.parse(message, self._options.env_allow, self._options.allow_tool)
             if len(self._agents) >= self._options.parallel:
                 raise Unacceptable(f"it asked for more agents at once than {self._options.parallel}")
+            if self._input == "http" and inputs.is_served(self._options.input_url):
+                raise Unacceptable(f"another program listens at {self._options.input_url}, and would get the input")
             for line in real_tools_text(start.rerun):
                 self._note(f"session {start.session}: {line}")
             self._note(f"session {start.session}: the agent starts")
@@ -253,11 +257,11 @@ class Runner:
         words = inputs.words_of(self._agent, self._input, start.rerun["input"], folder)
         url = self._server.url + start.rerun["path"]
         command, environment = client_program(words, {**variables, **start.variables}, url, self._agent.client)
+        answer_codes: list[int] = []
 
         def report(code: int) -> None:
             folder.cleanup()
-            if agent.end is None:
-                agent.report(code)
+            agent.report(answer_codes[0] if answer_codes else code)
 
         # This is the main thread, which ends last.
         agent.child = Child(
@@ -269,15 +273,17 @@ class Runner:
             report=report,
         )
         if self._input == "http":
-            threading.Thread(target=self._post, args=(agent, agent.child, start.rerun["input"]), daemon=True).start()
+            post = (agent, agent.child, start.rerun["input"], answer_codes)
+            threading.Thread(target=self._post, args=post, daemon=True).start()
 
-    def _post(self, agent: RunningAgent, child: Child, input: Any) -> None:
-        """Send the input to an agent that is a server; its answer ends it."""
-        code = inputs.post(self._options.input_url, input, agent.print_line, lambda: agent.end is None)
+    def _post(self, agent: RunningAgent, child: Child, input: Any, answer_codes: list[int]) -> None:
+        """Send the input to an agent that is a server. Its answer ends it, and decides the exit code.
+
+        The next agent needs the same address, so the end is reported when all of its processes have ended.
+        """
+        answer_codes.append(inputs.post(self._options.input_url, input, agent.print_line, lambda: agent.end is None))
         # Its SDK still reports what it did last.
         time.sleep(_REPORTS_S)
-        if agent.end is None:
-            agent.report(code)
         child.end()
 
     def _send_all(self, connection: Any, is_over: threading.Event) -> None:

@@ -1,12 +1,14 @@
 """How an agent gets the recorded input: as an argument, on standard input, in a file, or in an HTTP request."""
 
 import json
+import socket
 import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import Request
 
 from forkpoint.bootstrap.rerun import INPUT, Agent
@@ -17,6 +19,7 @@ MODES: Final = ("argument", "stdin", "file", "http")
 _START_S: Final = 60.0
 _ANSWER_S: Final = 3600.0
 _PAUSE_S: Final = 0.2
+_CONNECT_S: Final = 2.0
 
 
 def words_of(agent: Agent, mode: str, input: Any, folder: "tempfile.TemporaryDirectory[str]") -> list[str]:
@@ -31,6 +34,17 @@ def words_of(agent: Agent, mode: str, input: Any, folder: "tempfile.TemporaryDir
 def text_of(input: Any) -> str:
     """Return the input as a text: as it is, or as JSON."""
     return input if isinstance(input, str) else json.dumps(input, ensure_ascii=False)
+
+
+def is_served(url: str) -> bool:
+    """Return whether a server listens at an address: it would get an input that is not meant for it."""
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), timeout=_CONNECT_S).close()
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def post(url: str, input: Any, print_line: Callable[[str, str], None], is_running: Callable[[], bool]) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from forkpoint.bootstrap.gateway import CannotRun
 from forkpoint.bootstrap.rerun import Agent
-from forkpoint.runner.command import Runner, option_parser
+from forkpoint.runner.command import Runner, option_parser, run
 
 
 class Connection:
@@ -65,3 +65,10 @@ def test_runner_keeps_the_key_of_another_address() -> None:
     environment = {"FORKPOINT_URL": "http://127.0.0.1:1", "OPENAI_BASE_URL": "http://gpu:8000/v1"}
     with pytest.raises(CannotRun, match="OPENAI_BASE_URL is set"):
         Runner(options, Agent(["true"], environment))
+
+
+def test_agents_that_are_servers_run_one_at_a_time(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--app", "desk", "--input", "http", "--input-url", "http://127.0.0.1:1", "--parallel", "2", "--", "true"]
+    with pytest.raises(SystemExit):
+        run(words)
+    assert "--input http needs --parallel 1" in capsys.readouterr().err
