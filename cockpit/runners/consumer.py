@@ -159,11 +159,11 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         self._pump = asyncio.create_task(self._work(self._runner))
 
     async def _end(self, message: protocol.Exit) -> None:
-        """Follow the end of an agent: one that was killed, or failed because the server was away, is started again."""
+        """Follow the end of an agent: one that was killed, or lost calls with the server, is started again."""
         runner = self._require_runner()
         if self._sessions.get(message.session) != message.attempt:
             return
-        is_cut_off = message.code < 0 or self._may_have_lost_calls(message)
+        is_cut_off = message.code < 0 or await self._may_have_lost_calls(message)
         if is_cut_off and message.attempt < progress.MOST_STARTS:
             await self._restart(message.session, runner)
             return
@@ -175,10 +175,15 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         await _in_thread(progress.finish, message.session, runner.connection, exit_code=code, error=error)
         self._event.set()
 
-    def _may_have_lost_calls(self, message: protocol.Exit) -> bool:
-        """Return whether an agent failed that may not have reached the server while its runner did not."""
-        is_failure = message.code not in {0, progress.REFUSAL_EXIT} and not message.error
-        return is_failure and message.session in self._adopted_sessions
+    async def _may_have_lost_calls(self, message: protocol.Exit) -> bool:
+        """Return whether an agent may not have reached the server while its runner did not.
+
+        One that ignores errors of its calls ends without an error of its own, but lacks recorded calls.
+        """
+        is_own_end = bool(message.error) or message.code == progress.REFUSAL_EXIT
+        if is_own_end or message.session not in self._adopted_sessions:
+            return False
+        return message.code != 0 or await _in_thread(progress.lacks_calls, message.session)
 
     async def _restart(self, session_id: UUID, runner: Runner) -> None:
         self._adopted_sessions.discard(session_id)

@@ -68,6 +68,11 @@ def count_calls(session_id: UUID) -> int:
     return calls.count() + rerun.reports.filter(attempt=rerun.attempt).count()
 
 
+def lacks_calls(session_id: UUID) -> bool:
+    """Return whether the agent has not made some of the recorded model calls in its last start."""
+    return bool(reruns.view(Rerun.objects.get(session=session_id)).unused_steps)
+
+
 def write_steps(session_id: UUID, owner: str, *, is_final: bool = False) -> None:
     """Write the steps that the agent has made so far; those of an earlier start that it did not make again go."""
     session = _load(session_id)

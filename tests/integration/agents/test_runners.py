@@ -49,6 +49,8 @@ def send(city: str) -> None:
 send(os.environ["CITY"])
 sys.exit(f"nothing in {os.environ['CITY']}: {sys.argv[1]}")
 """
+# It asks no more when a call fails, and ends as if nothing had happened.
+CARELESS_AGENT = "import os, sys; sys.excepthook = lambda *_: os._exit(0)" + AGENTS["chat"]
 ENDLESS_AGENT = """
 import subprocess, sys, time
 print(subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]).pid, flush=True)
@@ -102,7 +104,7 @@ def test_another_runner_goes_on_when_one_is_lost(
 def test_agent_that_lost_its_server_starts_again(
     server: Server, models: ModelServer, run: str, start_runner: StartRunner
 ) -> None:
-    start_runner(AGENTS["chat"], "plain")
+    start_runner(CARELESS_AGENT, "plain")
     second = len(models.requests) + 2
     models.on_arrival = lambda number: models.is_open.clear() if number == second else None
     changed = {**LIVE, "overrides": {"overrides": [{"match": {"type": "model"}, "prompt": {"system": "Restart."}}]}}
