@@ -59,7 +59,7 @@ def start(
     if refusal := source_refusal(run):
         raise ReplayRefusal(refusal)
     # Another run of the app may answer where the recording does not, but not in a comparison.
-    consents.require(run, is_open=not is_comparison, allowed_names=[*tools_to_run, *tools_with_hook])
+    consents.require(run, is_open=not is_comparison, allowed_names=tools_to_run, hooked_names=tools_with_hook)
     rerun = Rerun(
         source_run=run,
         tools_to_run=[*tools_to_run],
@@ -95,7 +95,7 @@ def start_fork(
     forks.check(source.run.id, source.fork, request.overrides)
     is_live = "model" in request.policy.allow
     is_open = is_live or bool(request.overrides.overrides)
-    consents.require(source.run, is_open=is_open, allowed_names=[*tools_to_run, *tools_with_hook])
+    consents.require(source.run, is_open=is_open, allowed_names=tools_to_run, hooked_names=tools_with_hook)
     rerun = Rerun(
         source_run=source.run,
         tools_to_run=[*tools_to_run],
@@ -125,8 +125,9 @@ def _open(rerun: Rerun, key: Key | None, body: JSONValue) -> Rerun:
 
 def real_tools(rerun: Rerun) -> list[str]:
     """Return the tools that the agent of a rerun really runs, because nothing intercepts them."""
-    names = recorded_tools.find_unintercepted(rerun.source_run, is_open=_is_open(rerun))
-    return [name for name in names if name not in rerun.tools_with_hook]
+    hooked_names = rerun.tools_with_hook
+    names = recorded_tools.find_unintercepted(rerun.source_run, is_open=_is_open(rerun), hooked_names=hooked_names)
+    return [name for name in names if name not in hooked_names]
 
 
 def reviewed_tools(names: Sequence[str]) -> list[str]:
@@ -159,8 +160,12 @@ def resume(rerun: Rerun, *, tools_to_run: Sequence[str] = ()) -> Rerun:
         raise SessionConflict("this rerun changes nothing, so start it again from the beginning")
     if tools_to_run and ReplaySession.objects.filter(rerun=rerun).exists():
         raise SessionConflict("its runner decides which tools may run: start the runner with --allow-tool")
-    allowed_names = [*rerun.tools_to_run, *rerun.tools_with_hook, *tools_to_run]
-    consents.require(rerun.source_run, is_open=_is_open(rerun), allowed_names=allowed_names)
+    consents.require(
+        rerun.source_run,
+        is_open=_is_open(rerun),
+        allowed_names=[*rerun.tools_to_run, *tools_to_run],
+        hooked_names=rerun.tools_with_hook,
+    )
     with transaction.atomic():
         deleted_runs.hold([rerun.source_run_id])
         rerun = Rerun.objects.select_for_update().get(id=rerun.id)

@@ -19,7 +19,7 @@ def tools_of(run: Run, *, is_open: bool) -> list[UninterceptedTool]:
 
     `is_open`: the model may answer differently than recorded.
     """
-    names = recorded_tools.find_unintercepted(run, is_open=is_open)
+    names = recorded_tools.find_unintercepted(run, is_open=is_open, hooked_names=queries.hooked_tools(run.app))
     if not names:
         return []
     reviews = safety_by_tool()
@@ -46,13 +46,16 @@ def refusal(tools: Sequence[UninterceptedTool]) -> PlanRefusal | None:
     return PlanRefusal(code=CONSENT_REQUIRED, detail=_detail(names, "Start the runner with"), where="/engine")
 
 
-def require(run: Run, *, is_open: bool, allowed_names: Collection[str]) -> None:
-    """Raise `ReplayRefusal` unless each tool that really runs is reviewed as safe or is allowed by its name."""
+def require(run: Run, *, is_open: bool, allowed_names: Collection[str], hooked_names: Collection[str]) -> None:
+    """Raise `ReplayRefusal` unless each tool that really runs is reviewed as safe or is allowed by its name.
+
+    A hook in the agent intercepts those of `hooked_names`.
+    """
     reviews = safety_by_tool()
     names = [
         name
-        for name in recorded_tools.find_unintercepted(run, is_open=is_open)
-        if name not in allowed_names and reviews.get(name) is not True
+        for name in recorded_tools.find_unintercepted(run, is_open=is_open, hooked_names=hooked_names)
+        if not (name in allowed_names or name in hooked_names) and reviews.get(name) is not True
     ]
     if names:
         raise ReplayRefusal(

@@ -56,11 +56,18 @@ def online(app: str) -> QuerySet[Runner]:
 
 
 def consents(app: str) -> list[set[str]]:
-    """Return for which tools the user of each runner of an app has consented.
+    """Return for which tools the user of each runner of an app has consented."""
+    return [runner.consents for runner in _possible(app)]
 
-    Where no runner is online, those that were count: a session waits for one of them.
-    """
-    return [runner.consents for runner in [*online(app)] or [*Runner.objects.filter(app=app)]]
+
+def hooked_tools(app: str) -> set[str]:
+    """Return the tools that a hook intercepts in the agents of an app, as the users of its runners say."""
+    return {name for runner in _possible(app) for name in runner.tools_with_hook}
+
+
+def _possible(app: str) -> list[Runner]:
+    """Return the runners that count: where none is online, those that were, because a session waits for one of them."""
+    return [*online(app)] or [*Runner.objects.filter(app=app)]
 
 
 def tools_to_allow(plan: JSONObject, held_back_tools: Sequence[str] = ()) -> list[str]:

@@ -60,19 +60,20 @@ def own_name(name: str) -> str:
     return name.rpartition(_SEPARATOR)[2]
 
 
-def find_unintercepted(run: Run, *, is_open: bool) -> list[str]:
+def find_unintercepted(run: Run, *, is_open: bool, hooked_names: Collection[str] = ()) -> list[str]:
     """Return the tools that really run when the agent of a sealed run starts again, in the order of their calls.
 
     `is_open`: a model may answer differently than recorded, and call a tool that was only offered to it. Whether such a
     tool is intercepted shows the newest run of the app that called it. If none did, it is listed where nothing
     intercepts a tool that this run called. Elsewhere it turns out when a model calls it (`find_unproven`).
+    `hooked_names`: a hook in the agent intercepts these, which no recording shows. They are listed, too.
     """
     tools = _of_lineage(run)
     names = [name for name in tools.called_names if not tools.is_known(name)]
     if not is_open:
         return names
     uncalled_names = [name for name in tools.offered_names if name not in names and not tools.is_known(name)]
-    return names + _without_marks(run.app, uncalled_names, are_known=not names)
+    return names + _without_marks(run.app, uncalled_names, are_known={*names} <= {*hooked_names})
 
 
 def find_unproven(run: Run, names: Collection[str]) -> list[str]:

@@ -268,6 +268,17 @@ def test_offered_tool_counts_as_the_tools_that_were_called() -> None:
     assert recorded_tools.find_unintercepted(store({"get_order": INTERCEPTION_MARK}), is_open=True) == TOOLS[1:]
 
 
+def test_hook_counts_as_interception_of_the_tools_that_were_called(client: Client) -> None:
+    run = store()
+    hooks = {"hook_tools": TOOLS[:2]}
+    answer = post(client, "/reruns", {"run": str(run.id), **hooks})
+    assert (answer.status_code, answer.json()["real_tools"]) == (201, [])
+    assert post(client, "/reruns", {"run": str(run.id), "hook_tools": TOOLS[:1]}).status_code == 409
+    assert post(client, "/reruns", {"run": str(run.id), "allow_tools": TOOLS[:2]}).status_code == 409
+    add_runner(run.app, tools_with_hook=TOOLS[:2])
+    assert consents(post(client, "/replays/preview", fork(run)).json()) == dict.fromkeys(TOOLS[:2], "runner")
+
+
 def test_plan_lists_the_hosts_that_the_agent_asked_for(client: Client) -> None:
     run = store(dict.fromkeys(TOOLS, INTERCEPTION_MARK))
     add_runner(run.app)
