@@ -12,7 +12,9 @@ from rich.text import Text
 
 from cockpit.cli.errors import Exit, Failure
 from cockpit.cli.terminal_safety import Harmless
+from forkpoint.bootstrap.rerun_report import real_tools_text
 from forkpoint.confinement.terminal_text import harmless
+from replay.core.vocabulary import Engine
 from traces.core.vocabulary import Outcome, RunStatus, StepStatus
 
 GLYPHS: Final = {
@@ -74,6 +76,14 @@ def error(text: str) -> None:
 
 def note(text: str) -> None:
     progress_console().print(Text(text, style="bright_black"), soft_wrap=True)
+
+
+def plan_warnings(plan: dict[str, Any]) -> list[str]:
+    """Return what to know before a plan is carried out: which tools its agent really runs, and its warnings."""
+    # Where the recording is followed, a warning says that they are the reason.
+    runs_agent = plan.get("engine") != Engine.FOLLOW
+    names = [tool["name"] for tool in plan["unintercepted_tools"] if runs_agent]
+    return [*real_tools_text({"real_tools": names}), *plan["warnings"]]
 
 
 def glyph(label: str, status: str = "") -> Text:

@@ -60,7 +60,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
         missing=[] if case.runs_agent else _missing(prober, results, repeats=bool(repeats)),
         refusals=[],
         unintercepted_tools=tools,
-        warnings=[*_warnings(ladder, request, live_replays), *(_agent_warnings(tools) if case.runs_agent else [])],
+        warnings=[*_warnings(ladder, request, live_replays), *(_agent_warnings() if case.runs_agent else [])],
     )
 
 
@@ -122,12 +122,9 @@ def unintercepted_tools(diff: DiffReport) -> list[UninterceptedTool]:
     return [*{tool.name: tool for tool in tools}.values()]
 
 
-def _agent_warnings(tools: Sequence[UninterceptedTool]) -> list[str]:
-    """What the agent itself would do for real, in each of its starts."""
-    return [
-        proof_sentences.plan_warning(PlanWarning(kind=WarningKind.AGENT_DECIDES)),
-        *agent_plans.warnings(tools),
-    ]
+def _agent_warnings() -> list[str]:
+    """What holds of each start of the agent itself."""
+    return [proof_sentences.plan_warning(PlanWarning(kind=WarningKind.AGENT_DECIDES)), *agent_plans.warnings()]
 
 
 def _atom(atom: Atom, live_calls: int) -> AtomPlan:

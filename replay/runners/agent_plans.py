@@ -38,7 +38,7 @@ def agent_plan(
     What refuses the former, such as a tool without a review, does not concern the agent: it asks when it gets there.
     Only `tools`, which nothing intercepts, need consent before it starts.
     """
-    own_warnings = [_AGENT_DECIDES, *warnings(tools)]
+    own_warnings = [_AGENT_DECIDES, *warnings()]
     if categories := inherited_changes.find(run):
         own_warnings.append(
             f"{_lineage_text(categories)}, so its calls differ from this run. To run the agent with all changes, fork "
@@ -83,15 +83,10 @@ def followed_plan(plan: Plan, tools: Sequence[UninterceptedTool], lineage_change
     return plan.model_copy(update={"unintercepted_tools": [*tools], "warnings": [warning, *plan.warnings]})
 
 
-def warnings(tools: Sequence[UninterceptedTool]) -> list[str]:
-    """Return what an agent that runs again does for real, and that nobody asks hooks about it."""
-    messages = []
-    if tools:
-        names = consents.shorten([tool.name for tool in tools])
-        messages.append(f"Nothing intercepts these tools: they really run, also before the fork: {names}.")
-    if configuration.hooks():
-        messages.append("The hooks of the server are not asked about the calls of an agent that runs.")
-    return messages
+def warnings() -> list[str]:
+    """Return that nobody asks the server's hooks about an agent that runs; none if there are no hooks."""
+    text = "The hooks of the server are not asked about the calls of an agent that runs."
+    return [text] if configuration.hooks() else []
 
 
 def may_choose(run: Run, policy: Policy) -> bool:

@@ -191,7 +191,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
         note = step["note"] or ", ".join(step["differs"]) or output.code_words(step["reason"])
         table.add_row(str(step["sequence_no"]), sign, step["action"], step["type"], Text(step["name"]), Text(note))
     console.print(table)
-    for warning in plan["warnings"]:
+    for warning in output.plan_warnings(plan):
         output.note(f"warning: {warning}")
     for refusal in plan["refusals"]:
         output.error(f"{refusal['detail']} (at {refusal['where']})")

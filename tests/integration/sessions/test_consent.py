@@ -83,6 +83,7 @@ def test_agent_starts_only_with_consent_to_each_tool(client: Client) -> None:
     runner = add_runner(run.app)
     plan = post(client, "/replays/preview", fork(run)).json()
     assert consents(plan) == dict.fromkeys(TOOLS)
+    assert not any("get_order" in warning for warning in plan["warnings"])
     assert [refusal["code"] for refusal in plan["refusals"]] == ["consent_required"]
     allow(runner, *TOOLS[:2])
     refusal = post(client, "/replays", fork(run))

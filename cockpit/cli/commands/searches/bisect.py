@@ -163,7 +163,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
             ("cost", output.price(plan["cost_usd"], plan["most_cost_usd"])),
         ],
     )
-    for warning in plan["warnings"]:
+    for warning in output.plan_warnings(plan):
         output.note(f"warning: {warning}")
     for refusal in plan["refusals"]:
         output.error(f"{refusal['detail']} (at {refusal['where']})")

@@ -164,7 +164,7 @@ def _show_plan(plan: dict[str, Any]) -> None:
         note = f" ({atom['why_not'] or atom['certificate']})" if atom["why_not"] or atom["certificate"] else ""
         table.add_row(atom["category"], calls, Text(f"{atom['title']}{note}"))
     console.print(table)
-    for remark in (*plan["warnings"], *plan["missing"], *(refusal["detail"] for refusal in plan["refusals"])):
+    for remark in (*output.plan_warnings(plan), *plan["missing"], *(refusal["detail"] for refusal in plan["refusals"])):
         output.note(remark)
 
 

@@ -15,3 +15,12 @@ from cockpit.cli import output
 )
 def test_a_price_may_be_unknown(estimate: float | None, most: float | None, words: str) -> None:
     assert output.price(estimate, most) == words
+
+
+@pytest.mark.parametrize(
+    ("engine", "is_listed"), [({"engine": "agent"}, True), ({}, True), ({"engine": "follow"}, False)]
+)
+def test_plan_names_the_tools_that_really_run(engine: dict[str, str], is_listed: bool) -> None:
+    plan = {**engine, "unintercepted_tools": [{"name": "send_email", "consent": None}], "warnings": ["It may differ."]}
+    *tools, warning = output.plan_warnings(plan)
+    assert ("send_email" in "".join(tools), warning) == (is_listed, "It may differ.")
