@@ -138,7 +138,7 @@ class ToolStep(CallStep):
         self.plays_messages = False
         # What the call may change besides its result.
         self.state: State | None = None
-        self._earlier_state: dict[str, str] = {}
+        self._earlier_state: dict[str, bytes] = {}
         self._original_input: Any = None
 
     def answer(self) -> Answer | None:

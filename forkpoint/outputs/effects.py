@@ -5,6 +5,7 @@ the form of the output has  "effects": [{"name": "cities", "value": ["Rome", "Os
 """
 
 import json
+import marshal
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -21,6 +22,8 @@ _END: Final = "effects_at"
 # Entries of one call, and characters of one entry.
 _MOST: Final = 100
 _LONGEST: Final = 200_000
+# Of marshal: later ones mark objects that others share, so that equal data has several forms.
+_WITHOUT_SHARING: Final = 2
 _DATA: Final = frozenset({type(None), bool, int, float, str, list, tuple, dict, set, frozenset})
 # The owners that are remembered. Each stays alive as long, so that no other one gets its id.
 _MOST_OWNERS: Final = 64
@@ -72,24 +75,35 @@ class ObjectState:
         return self.owner if isinstance(self.owner, dict) else getattr(self.owner, "__dict__", {})
 
 
-def snapshot(state: State) -> dict[str, str]:
-    """Return the JSON of each entry."""
-    return {name: without_long_integers(encode(value)) for name, value in state.read().items()}
+def snapshot(state: State) -> dict[str, bytes]:
+    """Return a copy of each entry to compare it with: its JSON or, in a tenth of the time, a copy of plain data."""
+    return {name: _copy(value) for name, value in state.read().items()}
 
 
-def with_effects(form: Form | None, state: State, before: Mapping[str, str]) -> Form | None:
+def _copy(value: Any) -> bytes:
+    try:
+        return marshal.dumps(value, _WITHOUT_SHARING)
+    except ValueError:
+        return _line(value).encode(errors="surrogatepass")
+
+
+def _line(value: Any) -> str:
+    return without_long_integers(encode(value))
+
+
+def with_effects(form: Form | None, state: State, before: Mapping[str, bytes]) -> Form | None:
     """Return the form of an output with the entries that changed since the snapshot."""
     after, values = snapshot(state), state.read()
-    names = [name for name, line in after.items() if before.get(name) != line]
-    effects: list[Form] = [_describe(name, after[name], values[name]) for name in names]
+    names = [name for name, copy in after.items() if before.get(name) != copy]
+    effects: list[Form] = [_describe(name, values[name]) for name in names]
     effects += [{"name": name, "is_removed": True} for name in before if name not in after]
     if not effects:
         return form
     return {**(form or {"type": "plain"}), EFFECTS: effects[:_MOST], _END: time.time_ns()}
 
 
-def _describe(name: str, line: str, value: Any) -> Form:
-    form = form_of(value)
+def _describe(name: str, value: Any) -> Form:
+    line, form = _line(value), form_of(value)
     if len(line) > _LONGEST or not restore(json.loads(line), form).is_faithful:
         return {"name": name, "is_lost": True}
     return {"name": name, "value": json.loads(line), **({} if form is None else {"form": form})}

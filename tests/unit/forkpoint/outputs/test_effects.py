@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from forkpoint.encoding import encode
+from forkpoint.outputs import effects as module
 from forkpoint.outputs.effects import ObjectState, repeat_effects, snapshot, with_effects
 from forkpoint.outputs.restoring import restore
 
@@ -76,3 +77,15 @@ def test_state_of_an_agent_that_has_ended_does_not_count() -> None:
     state: dict[str, Any] = {}
     repeat_effects(ObjectState(state), first)
     assert state == {"count": 1}
+
+
+def test_plain_data_that_stays_is_not_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def encode_none(value: Any) -> str:
+        raise AssertionError("JSON takes ten times as long")
+
+    monkeypatch.setattr(module, "encode", encode_none)
+    # The same text in two places, and in two objects, is the same data.
+    text = "Rome" * 2
+    shared: Any = {"cities": [text, text], "at": {"clock": (12.0, 30)}}
+    before = snapshot(ObjectState({**shared, "cities": [text, "".join(["Rome", "Rome"])]}))
+    assert with_effects(None, ObjectState(shared), before) is None
