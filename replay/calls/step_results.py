@@ -64,7 +64,7 @@ class StepResults:
         )
 
     def _has_recorded_output(self, node: Node, answer: Answer) -> bool:
-        if answer.source is node and (answer.label is Label.EXACT or answer.output_ref):
+        if answer.source is node and (answer.label is Label.EXACT or answer.is_reused or answer.output_ref):
             return True
         if answer.status is not node.status:
             return False

@@ -109,6 +109,11 @@ class Answer:
     duration_ms: float | None = None
     retries: int = 0
 
+    @property
+    def is_reused(self) -> bool:
+        """True if the source's output is reused: exactly, or with the label that it has there."""
+        return self.reason is Reason.SOURCE_OUTPUT_REUSED
+
     def with_detail(self, detail: JSONObject, *, note: str | None = None) -> "Answer":
         """Copy with another detail or note; ten times as fast as `replace`, and every step of a plan needs it."""
         copy = object.__new__(Answer)

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from replay.core.values.tool_servers import Server
 from traces.core.step_header import StoredHeader, step_view
-from traces.core.vocabulary import EdgeKind, StepType
+from traces.core.vocabulary import EdgeKind, Label, Reason, StepType
 from traces.payloads.lost_payloads import LostPayloads
 from traces.provenance.input_origins import UnexplainedContent
 
@@ -48,6 +48,14 @@ CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
 CHECKS = frozenset({StepType.VALIDATOR, StepType.SAFETY})
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReplayOutput:
+    """Label and reason of an output that no agent produced: the source is itself a replay, in which it came about."""
+
+    label: Label
+    reason: Reason
+
+
 @step_view
 class Node(StoredHeader):
     """A source step without its payloads."""
@@ -59,6 +67,13 @@ class Node(StoredHeader):
     unexplained: tuple[UnexplainedContent, ...] = ()
     # Unreadable payloads of its recording.
     losses: LostPayloads = ()
+    # How the source obtained the output; None for a recording of an agent.
+    replay_output: ReplayOutput | None = None
+
+    @property
+    def reuse_label(self) -> Label:
+        """Label of the step if its output is reused."""
+        return Label.EXACT if self.replay_output is None else self.replay_output.label
 
     def lacks(self, field: str) -> bool:
         """True if a payload of the step is unreadable."""
@@ -138,6 +153,11 @@ class Graph:
         for node in self.nodes:
             steps.setdefault((node.type, node.callee, node.model), []).append(node)
         return steps
+
+    @cached_property
+    def has_replay_outputs(self) -> bool:
+        """True if the source is a replay that did not take all of its outputs from an agent."""
+        return any(node.replay_output is not None for node in self.nodes)
 
     @cached_property
     def is_flat(self) -> bool:

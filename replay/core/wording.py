@@ -58,6 +58,11 @@ _FORECAST_PHRASES: Final[Mapping[str, str]] = {
 }
 
 
+def recorded_outcome(reason: str) -> str:
+    """Describe how a replay obtained an output."""
+    return _OUTCOME_PHRASES.get(reason, "was simulated")
+
+
 def sentence(text: str) -> str:
     """Capitalise the first letter of a text."""
     return text[:1].upper() + text[1:]

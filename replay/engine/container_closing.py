@@ -59,9 +59,10 @@ class ContainerCloser:
         state = self._state
         if node.no in state.containers.reruns:
             return False
-        label, _ = state.labels.get(node.no, (Label.EXACT, None))
+        label, reason = state.labels.get(node.no, (Label.EXACT, Reason.SOURCE_OUTPUT_REUSED))
+        is_answered = label is not Label.EXACT and reason is not Reason.SOURCE_OUTPUT_REUSED
         is_overridden = node.no in state.changes or node.no in self._context.profile.by_step
-        return label is not Label.EXACT or is_overridden or node.lacks("output")
+        return is_answered or is_overridden or node.lacks("output")
 
     def _end(self, node: Node, children: ChangedChildren) -> Iterator[Event]:
         """Emit a container's result; record its label and, if its output changed, its change."""

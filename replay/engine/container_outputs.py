@@ -61,7 +61,9 @@ class OutputDerivation:
         if origins and not any(map(self._is_stuck, origins)):
             output = self._with_changes(origins)
             return (
-                self._derived(output, origins) if self._is_explained([*origins, *unchanged]) else self._unknown(output)
+                self._derived(output, origins, unchanged)
+                if self._is_explained([*origins, *unchanged])
+                else self._unknown(output)
             )
         if not self._node.output_ref:
             label = Label.SIMULATED if self._children.weakest is Label.EXACT else self._children.weakest
@@ -70,7 +72,10 @@ class OutputDerivation:
             return _assumed_output(self._original, CHANGED_INPUT)
         if unchanged and not origins and self._is_explained(unchanged):
             return ContainerOutput(
-                output=self._original, label=Label.EXACT, reason=Reason.DERIVED, origins=(unchanged[0].no,)
+                output=self._original,
+                label=unchanged[0].reuse_label,
+                reason=Reason.DERIVED,
+                origins=(unchanged[0].no,),
             )
         return self._unknown(self._original)
 
@@ -83,16 +88,18 @@ class OutputDerivation:
             text = ModelAnswer(changes[last.no].current).text
             return self._derived({"text": text} if self._node.type in CONTAINERS else text, [last])
         # The last model gave the recorded answer to another task.
-        label_of_last = Label.EXACT if last is None else self._state.labels.get(last.no, (Label.EXACT, None))[0]
+        label_of_last = Label.EXACT if last is None else self._state.labels.get(last.no, (last.reuse_label, None))[0]
         label = label_of_last if label_of_last is not Label.EXACT else rerun.label or Label.SIMULATED
         origin = () if last is None else (last.no,)
         return ContainerOutput(output=self._original, label=label, reason=Reason.DERIVED, origins=origin)
 
-    def _derived(self, output: JSONValue, origins: Iterable[Node]) -> ContainerOutput:
+    def _derived(self, output: JSONValue, origins: Iterable[Node], unchanged: Iterable[Node] = ()) -> ContainerOutput:
         labels = [self._state.label_of(node) for node in origins]
         return ContainerOutput(
             output=output,
-            label=max((label for label, _ in labels), key=SEVERITY.__getitem__),
+            label=max(
+                (*(label for label, _ in labels), *(node.reuse_label for node in unchanged)), key=SEVERITY.__getitem__
+            ),
             reason=Reason.DERIVED,
             origins=tuple(node.no for node in origins),
             is_assumed=any(reason is Reason.ASSUMED_UNAFFECTED for _, reason in labels),

@@ -43,7 +43,8 @@ class SubAgents:
     def enter_call(self, call: Call, answer: Answer) -> Iterator[StepSkipped]:
         """Re-run or skip the steps inside an answered tool call."""
         node = call.node
-        if node is None or answer.label is Label.EXACT or node.no not in self._graph.children:
+        is_recorded = answer.label is Label.EXACT or answer.is_reused
+        if node is None or is_recorded or node.no not in self._graph.children:
             return
         if answer.detail.get(RERUN):
             self._begin(call, node, answer)

@@ -13,9 +13,10 @@ from replay.overrides.edits import Edits
 from replay.overrides.policy import Policy
 from replay.overrides.profile import Override
 from replay.overrides.request_edits import system_prompt_indexes
+from replay.resolution import replay_outputs
 from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import Label, StepType
+from traces.core.vocabulary import Label, Reason, StepType
 
 # Characters of messages in which passages are replaced, for one step.
 _MOST_SEARCHED: Final = 500_000_000
@@ -66,6 +67,8 @@ def strict(policy: Policy, steps: Sequence[PlannedStep], events: Sequence[Event]
         failing = simulated[0]
         outcome = "get no answer" if failing.action == "blocked" else f"be simulated ({failing.reason})"
         detail = f"the policy is strict, but step {failing.sequence_no} would {outcome}"
+        if failing.reason == Reason.SOURCE_OUTPUT_REUSED:
+            detail = replay_outputs.strict_refusal(failing.sequence_no)
         yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/strict", step=failing.sequence_no)
         return
     new_steps = (event for event in events if isinstance(event, StepResolved) and event.call.node is None)
@@ -95,7 +98,9 @@ def not_executed(policy: Policy, events: Sequence[Event]) -> list[Node]:
     if policy.order != "reexecute":
         return []
     reused_steps = (
-        event for event in events if isinstance(event, StepResolved) and event.answer.action in {"reuse", "cache"}
+        event
+        for event in events
+        if isinstance(event, StepResolved) and (event.answer.action in {"reuse", "cache"} or event.answer.is_reused)
     )
     return [
         event.call.node for event in reused_steps if event.call.node is not None and policy.reexecutes(event.call.type)

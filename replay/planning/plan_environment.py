@@ -6,6 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from replay.core.calls import NO_REVIEW, Answer, CachedAnswer, Call, OperatorAnswer, RetrieverMatch, ToolReview
+from replay.core.graph import ReplayOutput
 from replay.inputs.recorded_results import RecordedResults
 from replay.planning.overridden_answers import RecordedAnswers
 from replay.planning.shared_outlooks import Outlooks, Requests, UnknownRequests
@@ -50,6 +51,8 @@ class Sources:
     messages: Callable[[str, int], Sequence[JSONValue]] | None = None
     # Unreadable payloads by source step, also before the fork.
     losses: Mapping[int, LostPayloads] = field(default_factory=dict)
+    # Outputs of the source, itself a replay, that no agent produced: also before the fork.
+    replay_outputs: Mapping[int, ReplayOutput] = field(default_factory=dict)
 
 
 @dataclass

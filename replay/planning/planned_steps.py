@@ -9,16 +9,17 @@ from replay.core.events import ContainerClosed, Event, StepResolved, StepSkipped
 from replay.core.graph import Graph, Node
 from replay.core.plan import PlannedStep
 from replay.core.wording import ending_derived
+from replay.resolution import replay_outputs
 from replay.resolution.lost_recordings import note
 from traces.core.vocabulary import Label, Reason
 
-EXACT = str(Reason.SOURCE_OUTPUT_REUSED)
+REUSE = str(Reason.SOURCE_OUTPUT_REUSED)
 
 
 def planned_steps(
     graph: Graph, events: Iterable[Event], costs: Mapping[int, float | None], *, brief: bool, list_reused: bool
 ) -> list[PlannedStep]:
-    """Entries of source steps from the fork on; exact reused steps only if `list_reused`.
+    """Entries of source steps from the fork on; those that are reused exactly only if `list_reused`.
 
     Containers that are open at the fork are included if their output differs.
     """
@@ -27,9 +28,10 @@ def planned_steps(
     for event in events:
         match event:
             case StepsReused():
-                for no in range(event.first, event.last + 1) if list_reused else ():
-                    if no not in event.assumptions:
-                        steps[no] = _reused_step(graph.by_no[no])
+                if list_reused or graph.has_replay_outputs:
+                    nodes = (graph.by_no[no] for no in range(event.first, event.last + 1))
+                    reused_nodes = (node for node in nodes if list_reused or node.replay_output is not None)
+                    steps |= {node.no: reused_step(node) for node in reused_nodes if node.no not in event.assumptions}
                 notes = {no: "" if brief else explanation(assumption) for no, assumption in event.assumptions.items()}
                 steps |= {no: _assumed_step(graph.by_no[no], note) for no, note in notes.items()}
                 steps |= {node.no: lost_step(node) for node in lost_nodes if event.first <= node.no <= event.last}
@@ -46,18 +48,19 @@ def planned_steps(
     return [steps[no] for no in sorted(steps)]
 
 
-def _reused_step(node: Node) -> PlannedStep:
+def reused_step(node: Node) -> PlannedStep:
+    """Entry of a step whose output is reused, with the label that it has in the source."""
     return PlannedStep(
         sequence_no=node.no,
         type=node.type,
         name=node.name,
-        action="reuse",
-        label=Label.EXACT,
-        reason=EXACT,
+        action=ACTIONS[node.reuse_label],
+        label=node.reuse_label,
+        reason=REUSE,
         differs=[],
         because=[],
         cost_usd=None,
-        note="",
+        note="" if node.replay_output is None else replay_outputs.note(node.replay_output.reason),
     )
 
 

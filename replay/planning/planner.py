@@ -1,7 +1,7 @@
 """Planner: the outcome of every step and its cost. Pure: runs the engine with live calls unknown."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, get_args
 
@@ -22,15 +22,15 @@ from replay.planning.model_configs import determinism_of
 from replay.planning.new_results import new_results
 from replay.planning.overridden_answers import alike_answers
 from replay.planning.plan_environment import PlanEnvironment, Sources
-from replay.planning.planned_steps import EXACT, lost_step, planned_steps
+from replay.planning.planned_steps import REUSE, lost_step, planned_steps, reused_step
 from replay.planning.shared_outlooks import Outlook
+from replay.resolution import replay_outputs
 from replay.resolution.lost_recordings import refusals as lost_refusals
 from replay.resolution.lost_recordings import reused_ranges
 from replay.resolution.lost_recordings import warnings as lost_warnings
 from traces.core.json_types import JSONValue
 from traces.core.schema import LabelCounts
 from traces.core.vocabulary import Label, Reason, StepType
-from traces.payloads.lost_payloads import LostPayloads
 from traces.payloads.messages import ModelRequest
 from traces.payloads.parts import MissingPart
 
@@ -86,7 +86,7 @@ def plan(
 
 def _reused_edits(profile: AppliedProfile, steps: Sequence[PlannedStep]) -> set[int]:
     """Edited steps of which the plan reuses the recorded output; not all of these are listed."""
-    active_numbers = {step.sequence_no for step in steps if step.action != "reuse"}
+    active_numbers = {step.sequence_no for step in steps if step.reason != REUSE}
     return profile.by_step.keys() - active_numbers
 
 
@@ -105,13 +105,14 @@ def _draft(
     steps = outlook.steps or planned_steps(graph, events, outlook.costs, brief=brief, list_reused=list_reused)
     refusals = [
         *lost_refusals(policy, sources.losses, reused_ranges(graph.fork, events)),
+        *replay_outputs.refusals(policy, sources.replay_outputs, graph.fork),
         *conflicts.strict(policy, steps, events),
         *conflicts.idle_reexecution(policy, events),
         *conflicts.of_budget(policy, graph.fork, [step for step in steps if step.action == "live"]),
     ]
     counts = _StepCounts(fork=graph.fork, total=len(graph.nodes) if events else len(steps), nodes=graph.by_no)
     unknown = _unknown_determinism(policy)
-    plan = _assemble(counts, steps, policy, unknown, refusals, _loop(graph, steps, sources), events, sources.losses)
+    plan = _assemble(counts, steps, policy, unknown, refusals, _loop(graph, steps, sources), events, sources)
     if not is_followed:
         return plan
     return plan.model_copy(update={"warnings": [*_warnings_of_following(steps, policy, events), *plan.warnings]})
@@ -181,16 +182,20 @@ def _unknown_determinism(policy: Policy) -> Determinism:
 
 
 def plan_unchanged(
-    fork: int, last: int, models: Sequence[Node], policy: Policy, sources: Sources, lost_steps: Sequence[Node]
+    fork: int, last: int, models: Sequence[Node], policy: Policy, sources: Sources, other_steps: Sequence[Node]
 ) -> Plan:
-    """Brief plan of a replay without changes; only `lost_steps` are loaded from the fork on."""
+    """Brief plan of a replay without changes; from the fork on, only `other_steps`, which are not exact, are loaded."""
     graph = Graph(fork=fork, nodes=tuple(models))
     profile = AppliedProfile(by_step={}, refusals=(), profile=OverrideProfile(overrides=[]))
     determinism = determinism_of(graph, profile, policy, PlanEnvironment(sources))
     counts = _StepCounts(fork=fork, total=max(0, last - fork + 1), nodes={})
-    refusals = [*conflicts.of_policy(policy), *lost_refusals(policy, sources.losses, [range(1, last + 1)])]
-    steps = [lost_step(node) for node in lost_steps]
-    return _assemble(counts, steps, policy, determinism, refusals, _NOTHING_TO_FOLLOW, [], sources.losses)
+    steps = [lost_step(node) if node.losses else reused_step(node) for node in other_steps]
+    refusals = [
+        *conflicts.of_policy(policy),
+        *lost_refusals(policy, sources.losses, [range(1, last + 1)]),
+        *replay_outputs.refusals(policy, sources.replay_outputs, last + 1),
+    ]
+    return _assemble(counts, steps, policy, determinism, refusals, _NOTHING_TO_FOLLOW, [], sources)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,12 +215,12 @@ def _assemble(
     refusals: list[PlanRefusal],
     loop: str,
     events: Sequence[Event],
-    losses: Mapping[int, LostPayloads],
+    sources: Sources,
 ) -> Plan:
     # Containers that are open at the fork and differ at their end.
     open_count = sum(step.sequence_no < counts.fork for step in steps)
     inherited_count, reused_count = counts.fork - 1 - open_count, counts.total + open_count - len(steps)
-    lost_before = sum(no < counts.fork for no in losses)
+    labels_before = _labels_before(counts.fork, sources, {step.sequence_no for step in steps})
     actions: dict[PlanAction, int] = dict.fromkeys(get_args(PlanAction), 0)
     actions |= Counter(step.action for step in steps)
     actions["inherited"] = inherited_count
@@ -229,9 +234,9 @@ def _assemble(
         steps=steps,
         actions=actions,
         counts=LabelCounts(
-            exact=labels[Label.EXACT] + inherited_count - lost_before + reused_count,
-            cached=labels[Label.CACHED],
-            simulated=labels[Label.SIMULATED] + lost_before,
+            exact=labels[Label.EXACT] + inherited_count - labels_before.total() + reused_count,
+            cached=labels[Label.CACHED] + labels_before[Label.CACHED],
+            simulated=labels[Label.SIMULATED] + labels_before[Label.SIMULATED],
         ),
         assumed=sum(step.reason == Reason.ASSUMED_UNAFFECTED for step in steps),
         live_calls=len(live) + sum(event.answer.action == "live" for event in other_calls),
@@ -244,9 +249,17 @@ def _assemble(
         refusals=refusals,
         warnings=[
             *_warnings(live, policy, costs, count=sum(actions.values()) - actions["unreached"]),
-            *lost_warnings(losses, counts.fork),
+            *lost_warnings(sources.losses, counts.fork),
         ],
     )
+
+
+def _labels_before(fork: int, sources: Sources, numbers: Collection[int]) -> Counter[Label]:
+    """Labels of the inherited steps that are not exact, except those that the plan lists."""
+    labels = {no: output.label for no, output in sources.replay_outputs.items()} | dict.fromkeys(
+        sources.losses, Label.SIMULATED
+    )
+    return Counter(label for no, label in labels.items() if no < fork and no not in numbers)
 
 
 def _warnings(live: list[PlannedStep], policy: Policy, costs: list[float | None], *, count: int) -> list[str]:
@@ -312,7 +325,7 @@ def _new_calls(events: Sequence[Event]) -> list[StepResolved]:
 
 def _loop(graph: Graph, steps: list[PlannedStep], sources: Sources) -> str:
     """How the loop of the first re-resolved model step was recognised."""
-    changed = (step for step in steps if step.type is StepType.MODEL and step.reason != EXACT)
+    changed = (step for step in steps if step.type is StepType.MODEL and step.reason != REUSE)
     first = next((graph.by_no[step.sequence_no] for step in changed), None)
     return _NOTHING_TO_FOLLOW if first is None else recognise(graph, first, sources.payload).summary
 

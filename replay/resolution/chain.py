@@ -10,16 +10,14 @@ from typing import Final
 
 from replay.calls import typed_messages
 from replay.calls.reach import explanation
-from replay.core.calls import Answer, CachedAnswer, Call, label_key
+from replay.core.calls import SEVERITY, Answer, CachedAnswer, Call, label_key
 from replay.core.environment import ReplayEnvironment
 from replay.core.graph import CHECKS, Node
 from replay.core.values.output_comparison import References
 from replay.core.values.unread import Unread
 from replay.core.wording import sentence, step_list
 from replay.overrides.policy import Policy
-from replay.resolution.lost_recordings import are_refused
-from replay.resolution.lost_recordings import cause as lost_cause
-from replay.resolution.lost_recordings import note as lost_note
+from replay.resolution import lost_recordings, replay_outputs
 from replay.resolution.operator_outputs import answer_from_operator, is_recorded_output, operator_output
 from replay.resolution.placeholders import placeholder
 from replay.resolution.redacted_values import RedactedValues
@@ -105,19 +103,20 @@ class ResolverChain:
 
     def _repeat(self, node: Node | None) -> Answer | None:
         """Answer of an equal call of the recording; a failed one may succeed next time, so it is not repeated."""
-        if node is None or node.losses or node.status is not StepStatus.OK:
+        if node is None or node.losses or not replay_outputs.may_answer(node):
             return None
         return self._from_equal_call(node, repeated=True)
 
     def _from_equal_call(self, node: Node, **facts: JSONValue) -> Answer:
         """Answer that was recorded for an equal call at another place of the run."""
-        answer = self._from_recording(node, label=Label.CACHED, reason=Reason.CACHE_SIGNATURE)
+        label = max(Label.CACHED, node.reuse_label, key=SEVERITY.__getitem__)
+        answer = self._from_recording(node, label=label, reason=Reason.CACHE_SIGNATURE)
         match_detail: JSONObject = {"step": node.no, "id": str(node.id), **facts}
         return replace(answer, action="cache", detail={"matched": match_detail})
 
     def _from_similar(self, match: Match[Node] | None) -> Answer | None:
         """Answer of a call that differs in wording; a failed one says nothing about other words."""
-        if match is None or match.call.lacks("output") or match.call.status is not StepStatus.OK:
+        if match is None or match.call.lacks("output") or not replay_outputs.may_answer(match.call):
             return None
         answer = self._from_recording(match.call, label=Label.CACHED, reason=Reason.CACHE_SEMANTIC)
         match_detail: JSONObject = {
@@ -168,14 +167,15 @@ class ResolverChain:
             return replace(answer, action="simulate", detail=assumption, note=explanation(assumption))
         if call.is_moved:
             return self._from_equal_call(node)
-        return self._from_recording(node, label=Label.EXACT, reason=Reason.SOURCE_OUTPUT_REUSED)
+        answer = self._from_recording(node, label=node.reuse_label, reason=Reason.SOURCE_OUTPUT_REUSED)
+        return answer if node.replay_output is None else replay_outputs.with_origin(answer, node.replay_output)
 
     def _reuse_unverified(self, node: Node) -> Answer | None:
         """Recorded output of a step whose request is unreadable."""
-        if node.lacks("output") or are_refused(self.policy):
+        if node.lacks("output") or lost_recordings.are_refused(self.policy):
             return None
         answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
-        return replace(answer, action="simulate", note=lost_note(node.losses))
+        return replace(answer, action="simulate", note=lost_recordings.note(node.losses))
 
     def _reuse_similar(self, call: Call) -> Answer | None:
         """Recorded answer of a tool call whose arguments changed only in wording."""
@@ -383,14 +383,14 @@ def _with_explanation(call: Call, answer: Answer) -> Answer:
 
 def _cause_detail(call: Call, answer: Answer) -> JSONObject:
     """Why a step is not exact: its call differs, or its recording is incomplete."""
-    if answer.label is Label.EXACT:
+    if answer.label is Label.EXACT or answer.is_reused:
         return {}
     if call.unknown_producers:
         return {"why": str(Cause.INPUT_UNKNOWN), "underived": [*call.unknown_producers]}
     if not call.complete or (call.node is not None and not call.node.input_ref and not call.node.output_ref):
         return {"why": str(Cause.ARTIFACT_MISSING)}
     if not call.changed and call.node is not None and call.node.losses:
-        return lost_cause(call.node.losses)
+        return lost_recordings.cause(call.node.losses)
     if call.changed and call.node is not None:
         return {"why": str(Cause.SIGNATURE_MISMATCH), "differs": list(call.differs)}
     return {}

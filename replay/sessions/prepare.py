@@ -11,7 +11,7 @@ from uuid import UUID
 from replay.core.applied_profile import apply_profile, changes_anything
 from replay.core.bounded_cache import BoundedCache
 from replay.core.calls import CachedAnswer, Call, RetrieverMatch, ToolReview
-from replay.core.graph import Graph
+from replay.core.graph import Graph, ReplayOutput
 from replay.core.plan import Plan, PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import Engine
 from replay.execution.session_redaction import SessionRedaction
@@ -29,6 +29,7 @@ from replay.store import call_cache
 from replay.store.fork import build_fork
 from replay.store.graph_loader import (
     find_losses,
+    find_replay_outputs,
     is_too_long_to_verify,
     load_first_model,
     load_graph,
@@ -43,6 +44,7 @@ from traces.core.gc_pause import without_pauses
 from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.core.schema import ForkChange
+from traces.core.vocabulary import Reason
 from traces.errors import NotFound
 from traces.http.bodies import parse_body
 from traces.ingest.redaction import block_reason
@@ -137,7 +139,7 @@ class Source:
 
     def _with_damage(self, plan: Plan) -> Plan:
         """Add a refusal to a plan that reuses a damaged recording: planning did not read it."""
-        numbers = [step.sequence_no for step in plan.steps if step.action == "reuse"]
+        numbers = [step.sequence_no for step in plan.steps if step.reason == Reason.SOURCE_OUTPUT_REUSED]
         if (damage := find_damaged_step([self._graph.by_no[no] for no in numbers])) is None:
             return plan
         return plan.model_copy(update={"refusals": [*plan.refusals, planner.missing_refusal(*damage)]})
@@ -145,9 +147,10 @@ class Source:
     def _plan(self, request: ReplayRequest, *, brief: bool, list_untouched: bool) -> Plan:
         if not list_untouched and not changes_anything(request.overrides, request.policy):
             models = load_first_model(self.run.id, self.fork)
-            lost_steps = load_steps(self.run.id, [no for no in self._losses if no >= self.fork], self._losses)
+            numbers = {no for no in (*self._losses, *self._replay_outputs) if no >= self.fork}
+            other_steps = load_steps(self.run.id, numbers, self._losses, self._replay_outputs)
             return planner.plan_unchanged(
-                self.fork, self.run.step_count, models, request.policy, self._lookups, lost_steps
+                self.fork, self.run.step_count, models, request.policy, self._lookups, other_steps
             )
         fork = build_fork(self._graph, request.overrides, request.policy, self._payloads)
         return planner.plan(
@@ -212,7 +215,17 @@ class Source:
     @cached_property
     def _lookups(self) -> plan_environment.Sources:
         lookups = sources(self.run, self._payloads)
-        return replace(lookups, provider=cache_of(lookups.provider), price=cache_of(lookups.price), losses=self._losses)
+        return replace(
+            lookups,
+            provider=cache_of(lookups.provider),
+            price=cache_of(lookups.price),
+            losses=self._losses,
+            replay_outputs=self._replay_outputs,
+        )
+
+    @cached_property
+    def _replay_outputs(self) -> dict[int, ReplayOutput]:
+        return find_replay_outputs(self.run.id)
 
 
 def _add_hook_warning(plan: Plan) -> Plan:

@@ -53,8 +53,9 @@ class OpenContainers:
                     self._mark_not_exact(self._graph.by_no[no], Label.SIMULATED)
             case StepResolved(call=Call(node=None)):
                 self._mark_unrecorded(event.call.parent, event.answer.label)
-            case StepResolved(call=Call(node=Node() as node)) if event.answer.label is not Label.EXACT:
-                self._mark_not_exact(node, event.answer.label)
+            case StepResolved(call=Call(node=Node() as node), answer=answer) if not answer.is_reused:
+                if answer.label is not Label.EXACT:
+                    self._mark_not_exact(node, answer.label)
             case StepSkipped():
                 self._open_ancestors(event.node)
 

@@ -7,17 +7,19 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
+from django.db.models.fields.json import KT
 
-from replay.core.graph import Graph, Link, Node
+from replay.core.graph import Graph, Link, Node, ReplayOutput
 from replay.store import mcp_servers
 from replay.store.witness_loader import load_witnesses
 from traces.core.gc_pause import without_pauses
 from traces.core.json_types import JSONObject
 from traces.core.step_header import STORED_FIELDS, typed_columns
-from traces.core.vocabulary import EdgeKind, StepType
-from traces.models import Edge, Step
+from traces.core.vocabulary import EdgeKind, Label, Reason, StepType
+from traces.models import Edge, Run, Step
 from traces.origins import stored_provenance
 from traces.payloads.lost_payloads import LostPayloads
+from traces.payloads.replay_labels import RECORDED_AS, REPLAY_LABELS
 from traces.provenance.input_origins import UnexplainedContent, from_json
 from traces.storage import bulk
 from traces.storage.integrity import Inspector
@@ -43,6 +45,17 @@ def is_too_long_to_verify(steps: int) -> bool:
     return steps > _FULL_CHECK_STEPS
 
 
+def find_replay_outputs(run_id: UUID) -> dict[int, ReplayOutput]:
+    """Outputs of a run by step that no agent produced: the run is itself a replay, in which they came about."""
+    is_mixed = Run.objects.filter(Q(cached_count__gt=0) | Q(simulated_count__gt=0), id=run_id).exists()
+    steps = Step.objects.filter(run_id=run_id, label__in=REPLAY_LABELS) if is_mixed else Step.objects.none()
+    rows = steps.values_list("sequence_no", "label", "reason", KT(f"detail__{RECORDED_AS}"))
+    return {
+        no: ReplayOutput(label=Label(label), reason=Reason(recorded_as or reason))
+        for no, label, reason, recorded_as in rows.iterator(2000)
+    }
+
+
 def load_first_model(run_id: UUID, fork: int) -> tuple[Node, ...]:
     """Load the first model step from the fork on, if any."""
     stored_provenance.ensure(run_id)
@@ -50,10 +63,15 @@ def load_first_model(run_id: UUID, fork: int) -> tuple[Node, ...]:
     return _nodes(steps.order_by("sequence_no")[:1])
 
 
-def load_steps(run_id: UUID, numbers: Iterable[int], losses: Mapping[int, LostPayloads]) -> list[Node]:
-    """Load steps of a run in order, with their unreadable payloads."""
+def load_steps(
+    run_id: UUID,
+    numbers: Iterable[int],
+    losses: Mapping[int, LostPayloads],
+    outputs: Mapping[int, ReplayOutput] = MappingProxyType({}),
+) -> list[Node]:
+    """Load steps of a run in order, with their unreadable payloads and the labels that they have in it."""
     return [
-        _mark_losses(node, losses.get(node.no, ()))
+        replace(_mark_losses(node, losses.get(node.no, ())), replay_output=outputs.get(node.no))
         for chunk in bulk.chunks(sorted(numbers))
         for node in _nodes(Step.objects.filter(run_id=run_id, sequence_no__in=chunk).order_by("sequence_no"))
     ]
@@ -72,7 +90,8 @@ def load_graph(
     `counterpart`: the run that this one is compared with, which is a witness.
     """
     stored_provenance.ensure(run_id)
-    nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no"))
+    outputs = find_replay_outputs(run_id)
+    nodes = _nodes(Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no"), outputs)
     nodes = tuple(_mark_losses(node, losses.get(node.no, ())) for node in nodes) if losses else nodes
     if not nodes:
         return Graph(fork=fork, nodes=nodes)
@@ -87,16 +106,17 @@ def load_graph(
         nodes=nodes,
         links=links,
         open=open_containers,
-        load_earlier_calls=lambda: _earlier_calls(run_id, fork, open_numbers),
+        load_earlier_calls=lambda: _earlier_calls(run_id, fork, open_numbers, outputs),
         load_servers=lambda: mcp_servers.servers_by_number(run_id),
         earlier=tuple(earlier[no] for no in sorted(earlier)),
         witnesses=load_witnesses(run_id, fork, nodes, counterpart=counterpart),
     )
 
 
-def _nodes(steps: Any) -> tuple[Node, ...]:
+def _nodes(steps: Any, outputs: Mapping[int, ReplayOutput] = MappingProxyType({})) -> tuple[Node, ...]:
     rows = bulk.rows_of(steps.values_list(*_COLUMNS))
-    return tuple(map(_node, rows, bulk.uuids_of([row[_ID] for row in rows])))
+    nodes = tuple(map(_node, rows, bulk.uuids_of([row[_ID] for row in rows])))
+    return tuple(replace(node, replay_output=outputs.get(node.no)) for node in nodes) if outputs else nodes
 
 
 def _node(row: Sequence[Any], id: UUID | None) -> Node:
@@ -151,13 +171,15 @@ def _closed_agents(run_id: UUID, fork: int, open_containers: Sequence[int]) -> Q
     return agents.exclude(sequence_no__in=open_containers)
 
 
-def _earlier_calls(run_id: UUID, fork: int, open_containers: Sequence[int]) -> tuple[Node, ...]:
+def _earlier_calls(
+    run_id: UUID, fork: int, open_containers: Sequence[int], outputs: Mapping[int, ReplayOutput]
+) -> tuple[Node, ...]:
     """Load tool calls before the fork, inside the containers open at it and the closed agents in them."""
     parents = _inner_steps(open_containers) | Q(
         parent_no__in=_closed_agents(run_id, fork, open_containers).values("sequence_no")
     )
     calls = Step.objects.filter(parents, run_id=run_id, sequence_no__lt=fork, type=StepType.TOOL)
-    return _nodes(calls.order_by("sequence_no"))
+    return _nodes(calls.order_by("sequence_no"), outputs)
 
 
 def _inner_steps(containers: Sequence[int]) -> Q:

@@ -13,6 +13,7 @@ from uuid import UUID
 
 import structlog
 from django.db import transaction
+from django.db.models import Q
 
 from traces import notify
 from traces.core.ids import new_id
@@ -38,6 +39,7 @@ from traces.ingest.outcome_rules import (
 )
 from traces.judgements.queries import criteria_of, verdict_of, verdicts_of
 from traces.models import Judgement, Run, RunOutcome, RunTag, Step
+from traces.payloads.replay_labels import origin_reason
 from traces.storage import artifacts, bulk
 
 logger = structlog.get_logger("traces")
@@ -159,7 +161,8 @@ def source_judgements(run: Run) -> list[JudgementRow]:
     step_numbers = {row[STATEMENT_COLUMNS.index("step_no")] for row in rows}
     source_steps = Step.objects.filter(run_id=run.source_run_id, sequence_no__in=step_numbers)
     originals = dict(source_steps.values_list("id", "sequence_no"))
-    copies = Step.objects.filter(run_id=run.id, label=Label.EXACT, source_step__in=list(originals))
+    is_copy = Q(label=Label.EXACT) | Q(reason=Reason.SOURCE_OUTPUT_REUSED)
+    copies = Step.objects.filter(is_copy, run_id=run.id, source_step__in=list(originals))
     numbers = {
         originals[source]: number
         for source, number in copies.values_list("source_step", "sequence_no")
@@ -176,7 +179,7 @@ def validator_judgements(run_id: UUID, *, before: int | None = None) -> list[Jud
     outputs = artifacts.available(step.output_ref for step in validators if step.output_ref) if validators else {}
     rows = []
     for step in validators:
-        reason = Reason(step.reason) if step.reason else None
+        reason = Reason(origin_reason(step.reason, step.detail)) if step.reason else None
         kind = validator_kind(StepStatus(step.status), Label(step.label), outputs.get(step.output_ref), reason)
         if kind is not None:
             rows.append(validator_row(step, kind))

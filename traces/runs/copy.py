@@ -12,10 +12,11 @@ from django.db.models import QuerySet
 
 from traces.core.ids import new_id
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import EdgeKind, Label
+from traces.core.vocabulary import EdgeKind, Label, Reason
 from traces.ingest.step_rows import COLUMNS, Totals
 from traces.models import Edge, Run, Step
 from traces.origins import stored_provenance
+from traces.payloads.replay_labels import REPLAY_LABELS
 from traces.provenance.edge_facts import EdgeFact
 from traces.provenance.edges import Provenance
 from traces.provenance.input_origins import UnexplainedContent, from_json
@@ -40,21 +41,58 @@ _COMPARED_COLUMNS = (
     "tokens_out",
     "cost_usd",
 )
+_LABELS_OF_REPLAYS = ", ".join(f"'{label}'" for label in REPLAY_LABELS)
+# A copy is exact or has the label that the step has in the source.
+_IS_COPIED_LABEL = (
+    f"(mine.label = '{Label.EXACT}' AND other.label NOT IN ({_LABELS_OF_REPLAYS}) "
+    f"OR mine.reason = '{Reason.SOURCE_OUTPUT_REUSED}' AND mine.label = other.label)"
+)
 _TRACED_COLUMNS = tuple(name for name in COLUMNS if name != "detail")
 _COPIED_COLUMNS = tuple(name for name in COLUMNS if name not in _NEW_COLUMNS)
 
 
-def copy(
-    source_run_id: UUID, run_id: UUID, first: int, last: int, *, label: Label, reason: str, detail: JSONObject
-) -> int:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LabelBasis:
+    """Label, reason and detail of copies; `replay_details`, by reason, are for copies that keep their label."""
+
+    label: Label
+    reason: str
+    detail: JSONObject
+    replay_details: Mapping[str, JSONObject]
+
+    def label_column(self) -> tuple[str, list[str]]:
+        """Return the expression of the label, and its parameters."""
+        if not self.replay_details:
+            return "%s", [self.label]
+        return f"CASE WHEN step.label IN ({_LABELS_OF_REPLAYS}) THEN step.label ELSE %s END", [self.label]
+
+    def detail_column(self) -> tuple[str, list[str]]:
+        """Return the expression of the detail, and its parameters; a copy of such a copy keeps its detail."""
+        detail = _json(self.detail)
+        if not self.replay_details:
+            return "%s", [detail]
+        cases = [text for reason, values in self.replay_details.items() for text in (reason, _json(values))]
+        return (
+            f"CASE WHEN step.label NOT IN ({_LABELS_OF_REPLAYS}) THEN %s WHEN step.reason = %s THEN step.detail "
+            f"{'WHEN step.reason = %s THEN %s ' * len(self.replay_details)}ELSE %s END"
+        ), [detail, self.reason, *cases, detail]
+
+
+def copy(source_run_id: UUID, run_id: UUID, first: int, last: int, basis: LabelBasis) -> int:
     """Copy the steps `first` to `last` inside the database; return the number of copies."""
-    constants = [_uuid(run_id), label, reason, orjson.dumps(detail).decode(), new_id().hex[:_PREFIX]]
+    label, label_parameters = basis.label_column()
+    detail, detail_parameters = basis.detail_column()
+    constants = [_uuid(run_id), *label_parameters, basis.reason, *detail_parameters, new_id().hex[:_PREFIX]]
     with connection.cursor() as cursor:
-        cursor.execute(_copy_statement(), [*constants, _uuid(source_run_id), first, last])
+        cursor.execute(_copy_statement(label, detail), [*constants, _uuid(source_run_id), first, last])
         return int(cursor.rowcount)
 
 
-def _copy_statement() -> str:
+def _json(value: JSONObject) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _copy_statement(label: str, detail: str) -> str:
     """Copies have the ids that begin like one new id and end with their sequence numbers."""
     names = ", ".join(
         bulk.column_names(Step, ["run", "label", "reason", "detail", "id", "source_step", *_COPIED_COLUMNS])
@@ -66,7 +104,7 @@ def _copy_statement() -> str:
     else:
         id = "(%s || lpad(to_hex(step.sequence_no), 8, '0'))::uuid"
     return (
-        f"INSERT INTO {table} ({names}) SELECT %s, %s, %s, %s, {id}, step.id, {columns} "
+        f"INSERT INTO {table} ({names}) SELECT %s, {label}, %s, {detail}, {id}, step.id, {columns} "
         f"FROM {table} AS step WHERE step.run_id = %s AND step.sequence_no BETWEEN %s AND %s"
     )
 
@@ -85,10 +123,10 @@ def unchanged_steps(run: Run, source: Run) -> int:
     statement = (
         f"SELECT mine.sequence_no FROM {table} AS mine JOIN {table} AS other ON other.id = mine.source_step "
         f"AND other.run_id = %s AND other.unexplained = mine.unexplained AND {same} "
-        "WHERE mine.run_id = %s AND mine.label = %s ORDER BY mine.sequence_no"
+        f"WHERE mine.run_id = %s AND {_IS_COPIED_LABEL} ORDER BY mine.sequence_no"
     )
     with connection.cursor() as cursor:
-        cursor.execute(statement, [_uuid(source.id), _uuid(run.id), Label.EXACT])
+        cursor.execute(statement, [_uuid(source.id), _uuid(run.id)])
         numbers = [number for (number,) in cursor.fetchall()]
     return sum(number == place for place, number in enumerate(numbers, start=1))
 
@@ -106,9 +144,9 @@ def totals_of_copy(source: Run) -> Totals:
         tokens_in=source.tokens_in,
         tokens_out=source.tokens_out,
         cost_usd=source.cost_usd,
-        exact_count=source.step_count,
-        cached_count=0,
-        simulated_count=0,
+        exact_count=source.step_count - source.cached_count - source.simulated_count,
+        cached_count=source.cached_count,
+        simulated_count=source.simulated_count,
     )
 
 

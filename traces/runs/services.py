@@ -142,16 +142,19 @@ def copy_steps(
     label: Label,
     reason: str,
     detail: JSONObject | None = None,
+    replay_details: Mapping[str, JSONObject] | None = None,
 ) -> int:
     """Copy the steps `first` to `last` of another run, with a new label and lineage. Return their number.
 
-    `detail` is stored with every copy as the basis of its label.
+    `detail` is stored with every copy as the basis of its label. With `replay_details`, by reason, a step of a replay
+    that is not exact keeps its label, and the copy gets the detail for its reason.
     """
     if last < first:
         return 0
     with transaction.atomic():
         _require_open(run_id)
-        count = copy.copy(source_run_id, run_id, first, last, label=label, reason=reason, detail=detail or {})
+        basis = copy.LabelBasis(label=label, reason=reason, detail=detail or {}, replay_details=replay_details or {})
+        count = copy.copy(source_run_id, run_id, first, last, basis)
         notify.touch(f"run.{run_id}")
     return count
 

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from traces.core.vocabulary import Label, StepType
+from traces.core.vocabulary import Label, Reason, StepType
 from traces.http.responses import PROBLEMS, path
 from traces.models import Run, Step
 from traces.runs import queries
@@ -44,7 +44,7 @@ class _Sum:
 
     def add(self, step: Step) -> None:
         self.calls += 1
-        self.reused_calls += step.label in _REUSE_LABELS
+        self.reused_calls += step.label in _REUSE_LABELS or step.reason == Reason.SOURCE_OUTPUT_REUSED
         self.tokens_in += step.tokens_in or 0
         self.tokens_out += step.tokens_out or 0
         self.tokens_cached += step.tokens_cached or 0
@@ -75,6 +75,7 @@ def usage(run: Run) -> RunUsage:
         "provider",
         "model",
         "label",
+        "reason",
         "cost_usd",
         "tokens_in",
         "tokens_out",

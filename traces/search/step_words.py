@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from traces.core.vocabulary import Label, StepType
+from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
 from traces.payloads.digest_packing import part_digests
 from traces.search.tokens import words_of_json, words_of_text
@@ -33,7 +33,7 @@ _LONGEST_WORD: Final = 1024
 # Members of attributes with the messages that no step contains.
 _NOTES: Final = (b'"unread_messages":', b'"empty_messages":')
 _COLUMNS: Final = (
-    *("run_id", "sequence_no", "label", "type", "parent_no", "input_ref", "output_ref", "attributes_ref"),
+    *("run_id", "sequence_no", "reason", "type", "parent_no", "input_ref", "output_ref", "attributes_ref", "label"),
     *("name", "tool_name", "model", "error"),
 )
 
@@ -109,11 +109,11 @@ def step_words(run_ids: Sequence[UUID]) -> Iterator[StepWords]:
         parts = _load((refs | notes) - visits - {""}, visits, recent_packs)
         for run_id, rows in rows_by_run:
             reading = readings[run_id]
-            for _, number, label, _, _, *refs_and_texts in rows:
-                new_parts = _new_parts(refs_and_texts[:3], parts, reading.visits)
+            for _, number, reason, _, _, *step_refs, label, name, tool_name, model, error in rows:
+                new_parts = _new_parts(step_refs, parts, reading.visits)
                 # A copied step is to be found in its source, but no text of later steps.
-                if label != Label.EXACT:
-                    pieces = _pieces_of_step(refs_and_texts[3:], new_parts, reading)
+                if label != Label.EXACT and reason != Reason.SOURCE_OUTPUT_REUSED:
+                    pieces = _pieces_of_step((name, tool_name, model, error), new_parts, reading)
                     yield from (StepWords(run_id, number, words, extra) for words, extra in pieces)
 
 

@@ -1,6 +1,7 @@
 """Checkpoints: commits of resolved steps together with the session's progress."""
 
 import time
+from collections import Counter
 from dataclasses import replace
 from typing import Final, NoReturn
 
@@ -37,11 +38,13 @@ class Checkpoints:
         self.save = PayloadWriter(lambda: row.run_id)
         self.redaction = journal.redaction
         self.last = session.checkpoint_no
-        self.counts = {
-            Label.EXACT: session.exact_count,
-            Label.CACHED: session.cached_count,
-            Label.SIMULATED: session.simulated_count,
-        }
+        self.counts = Counter(
+            {
+                Label.EXACT: session.exact_count,
+                Label.CACHED: session.cached_count,
+                Label.SIMULATED: session.simulated_count,
+            }
+        )
         self.deviations = Deviations(session.planned)
         self._journal = journal
         self._buffer: list[StepRow] = []

@@ -1,8 +1,11 @@
 """Reused steps: copies of steps that no change reaches, verified before they are labelled exact."""
 
+from collections import Counter
+from collections.abc import Collection
 from typing import Final
 
 from django.db import transaction
+from django.db.models import Count
 
 from replay.calls.reach import explanation
 from replay.core.calls import label_key
@@ -11,12 +14,14 @@ from replay.core.errors import ReplayFailure
 from replay.core.events import StepsReused
 from replay.execution.derived_run import step_rows
 from replay.execution.derived_run.checkpoints import Checkpoints
+from replay.resolution import replay_outputs
 from replay.resolution.lost_recordings import ARTIFACT_MISSING, are_refused, refusal_text
 from replay.state.replay_state import ReplayState
 from traces.core.vocabulary import Label, Reason
 from traces.ingest.step_rows import StepRow
-from traces.models import Step
+from traces.models import Run, Step
 from traces.payloads.lost_payloads import LostPayloads
+from traces.payloads.replay_labels import REPLAY_LABELS
 from traces.runs import services as traces
 from traces.storage.integrity import Inspector
 
@@ -34,6 +39,9 @@ class ReusedSteps:
         self._row = checkpoints.row
         self._policy = checkpoints.policy
         self._source = checkpoints.session.source_run_id
+        source = checkpoints.session.source_run
+        self._is_mixed = source.cached_count + source.simulated_count > 0
+        self._has_losses = False
         self._inspector = Inspector()
         self._batch = _FIRST_BATCH
 
@@ -60,8 +68,7 @@ class ReusedSteps:
             end = start + checkpoints.room_for(min(self._batch, last - start + 1)) - 1
             self._batch = _BATCH
             losses = self._find_losses(start, end)
-            checkpoints.counts[Label.EXACT] += end - start + 1 - len(losses)
-            checkpoints.counts[Label.SIMULATED] += len(losses)
+            checkpoints.counts += self._labels(start, end, losses)
             with transaction.atomic():
                 checkpoints.commit(start, end)
                 self._copy_whole(start, end, losses)
@@ -78,8 +85,29 @@ class ReusedSteps:
                 label=Label.EXACT,
                 reason=str(Reason.SOURCE_OUTPUT_REUSED),
                 detail={**label_key(), **self._checkpoints.ignoring.key},
+                replay_details={str(reason): replay_outputs.detail(reason) for reason in Reason},
             )
             first = stop + 1
+
+    def _labels(self, first: int, last: int, losses: Collection[int]) -> Counter[Label]:
+        """Count the labels of copies: those of the source if that is itself a replay."""
+        labels = Counter({Label.SIMULATED: len(losses)})
+        if self._is_mixed:
+            steps = Step.objects.filter(run_id=self._source, sequence_no__range=(first, last), label__in=REPLAY_LABELS)
+            counts = steps.exclude(sequence_no__in=losses).values_list("label").annotate(Count("id"))
+            labels.update({Label(label): count for label, count in counts})
+        labels[Label.EXACT] += last - first + 1 - labels.total()
+        return labels
+
+    def repeat(self, source: Run) -> bool:
+        """True if the derived run has as many steps of each label as its whole source."""
+        counts = self._checkpoints.counts
+        totals = source.cached_count, source.simulated_count
+        return (
+            not self._has_losses
+            and (counts[Label.CACHED], counts[Label.SIMULATED]) == totals
+            and (counts.total() == source.step_count)
+        )
 
     def _lost_rows(self, losses: dict[int, LostPayloads]) -> list[StepRow]:
         steps = Step.objects.filter(run_id=self._source, sequence_no__in=losses) if losses else ()
@@ -119,6 +147,7 @@ class ReusedSteps:
     def _find_losses(self, first: int, last: int) -> dict[int, LostPayloads]:
         """Find unreadable steps; raises `ReplayFailure` if the policy does not accept them."""
         losses = self._inspector.steps(self._source, first, last)
+        self._has_losses = self._has_losses or bool(losses)
         if losses and are_refused(self._policy):
             no = min(losses)
             raise ReplayFailure(ARTIFACT_MISSING, refusal_text(self._policy, no, losses[no]), step=no)
@@ -127,7 +156,7 @@ class ReusedSteps:
     def _compare_with_plan(self, event: StepsReused, context: ReplayContext) -> None:
         losses = self._find_losses(event.first, event.last)
         for no in range(event.first, event.last + 1):
-            label, reason = Label.EXACT, Reason.SOURCE_OUTPUT_REUSED
+            label, reason = context.graph.by_no[no].reuse_label, Reason.SOURCE_OUTPUT_REUSED
             if no in event.assumptions:
                 label, reason = Label.SIMULATED, Reason.ASSUMED_UNAFFECTED
             if no in losses:

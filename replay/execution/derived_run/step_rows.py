@@ -10,6 +10,7 @@ from replay.core.calls import LIVE_REASONS, Answer, Call, label_key
 from replay.core.events import ContainerClosed
 from replay.execution.session_redaction import SessionRedaction, source_note
 from replay.models import ReplaySession
+from replay.resolution import replay_outputs
 from replay.resolution.lost_recordings import detail as lost_detail
 from replay.resolution.placeholders import PLACEHOLDER, placeholder
 from replay.store.payload_writer import PayloadWriter
@@ -22,6 +23,7 @@ from traces.models import Step
 from traces.payloads import step_summaries
 from traces.payloads.lost_payloads import LostPayloads, describe_losses
 from traces.payloads.messages import Documents
+from traces.payloads.replay_labels import REPLAY_LABELS, origin_reason
 from traces.storage import artifacts
 
 _ACTIONS: dict[str, Any] = {Label.EXACT: "reuse", Label.CACHED: "cache", Label.SIMULATED: "simulate"}
@@ -38,7 +40,8 @@ def metadata(session: ReplaySession) -> JSONObject:
 def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter, redaction: SessionRedaction) -> StepRow:
     """Build the row of a resolved step; an exact step keeps all columns of its recording."""
     source = answer.source or call.node
-    if answer.label is Label.EXACT and call.node is not None and answer.source is not None and not call.differs:
+    is_recorded = answer.label is Label.EXACT or answer.is_reused
+    if is_recorded and call.node is not None and answer.source is not None and not call.differs:
         step = Step.objects.get(run_id=source_run_id, sequence_no=answer.source.no)
         return reused_row(step, call.no, call.parent, detail=answer.detail)
     live = answer.action == "live"
@@ -86,16 +89,23 @@ def row(call: Call, answer: Answer, source_run_id: UUID, save: PayloadWriter, re
 
 
 def reused_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | None = None) -> StepRow:
-    """Build the row of a reused source step, whose number or parent may differ."""
+    """Build the row of a reused source step, whose number or parent may differ.
+
+    In a source that is itself a replay, a step that is not exact keeps its label.
+    """
+    label, detail = Label.EXACT, detail or label_key()
+    if step.label in REPLAY_LABELS:
+        reason = Reason(origin_reason(step.reason, step.detail))
+        label, detail = Label(step.label), {**detail, **replay_outputs.detail(reason)}
     columns = {name: getattr(step, name) for name in COLUMNS if name not in {"id", "detail"}}
     columns |= header_of(step) | {
         "sequence_no": no,
         "parent_no": parent,
-        "label": Label.EXACT,
+        "label": label,
         "reason": Reason.SOURCE_OUTPUT_REUSED,
         "source_step": step.id,
     }
-    return StepRow(**columns, detail=detail or label_key())
+    return StepRow(**columns, detail=detail)
 
 
 def lost_row(step: Step, no: int, parent: int | None, losses: LostPayloads, save: PayloadWriter) -> StepRow:

@@ -79,7 +79,7 @@ class StepWriter:
                 session, has_changes=bool(self._changed_containers), end_kept=self._end_kept
             )
             checkpoints.redaction.mark(Run.objects.get(id=self._row.run_id))
-            repeats_source = self._reuses_all and checkpoints.counts[Label.EXACT] == session.source_run.step_count
+            repeats_source = self._reuses_all and self._reused_steps.repeat(session.source_run)
             traces.seal_run(self._row.run_id, run_status, repeats_source=repeats_source)
             observers.run_sealed(self._row.run_id)
             self._row.leave(status, current="", ended_at=datetime.now(UTC), **checkpoints.columns())
@@ -113,7 +113,8 @@ class StepWriter:
     def _resolve(self, event: StepResolved, context: ReplayContext) -> None:
         call, answer = event.call, event.answer
         node = call.node or answer.source
-        if answer.label is not Label.EXACT:
+        is_recorded = answer.label is Label.EXACT or answer.is_reused
+        if not is_recorded:
             self._changed_containers.add(call.parent)
         if node is not None:
             is_container = node.no in context.graph.children
@@ -129,7 +130,7 @@ class StepWriter:
             self._refuse(call, answer, "strict", f"it would be simulated ({answer.reason})")
         if answer.action != "live":  # checked before the call
             self._checkpoints.room_for(1)
-        self._end_kept = answer.label is Label.EXACT
+        self._end_kept = is_recorded
         self._checkpoints.add(call, answer, answer.label)
 
     def _refuse(self, call: Call, answer: Answer, code: str, reason: str) -> NoReturn:

@@ -147,7 +147,8 @@ class ReplayMonitor:
 
         if node.type is StepType.VALIDATOR:
             verdict = payload(node.output_ref) if node.output_ref else None
-            kind = validator_kind(node.status, Label.EXACT, verdict)
+            reason = None if node.replay_output is None else node.replay_output.reason
+            kind = validator_kind(node.status, node.reuse_label, verdict, reason)
             self._note_validator(node.name, no, kind if node.status is not StepStatus.UNVERIFIED else _NOT_RUN)
 
     def _observe_validator(self, event: StepResolved, payload: Payload) -> None:
@@ -155,7 +156,9 @@ class ReplayMonitor:
         call, answer = event.call, event.answer
         if call.type is StepType.VALIDATOR and call.node is not None:
             output = payload(answer.output_ref) if answer.output_ref else answer.output
-            kind = validator_kind(answer.status, answer.label, output) if answer.label is not None else _NOT_RUN
+            replay_output = call.node.replay_output if answer.is_reused else None
+            reason = None if replay_output is None else replay_output.reason
+            kind = _NOT_RUN if answer.label is None else validator_kind(answer.status, answer.label, output, reason)
             self._note_validator(call.node.name, call.no, kind)
 
     def _note_validator(self, name: str, no: int, kind: JudgementKind | None) -> None:
@@ -186,7 +189,7 @@ class ReplayMonitor:
             no=call.no,
             source=call.no if call.node is None else call.node.no,
             is_known=call.type in CALL_TYPES or not is_guess,
-            is_recorded=answer.label is Label.EXACT,
+            is_recorded=answer.label is Label.EXACT or answer.is_reused,
             ref=answer.output_ref,
             output=answer.output,
             status=answer.status,
@@ -194,7 +197,8 @@ class ReplayMonitor:
         self._note(call.type, output)
         if call.type not in CONTAINERS:
             number = None if call.node is None else call.node.no
-            is_new = answer.reason is not Reason.OPERATOR_OVERRIDE and answer.label is not Label.EXACT
+            is_override = answer.reason is Reason.OPERATOR_OVERRIDE
+            is_new = not (is_override or answer.is_reused or answer.label is Label.EXACT)
             step_answer = StepAnswer(status=answer.status, ref=answer.output_ref, output=answer.output, is_new=is_new)
             self.state.note(number, call.signature, step_answer)
         if call.type is StepType.TOOL:

@@ -22,6 +22,7 @@ from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.models import IgnoreList, Step
+from traces.payloads.replay_labels import origin_reason
 
 # A field in the detail of an answer that the operator gave to a question.
 _OPERATOR_QUESTION: Final = "asked"
@@ -105,10 +106,10 @@ def result(run_id: UUID, fork: int, payload: Payload, *, arguments: bool, reduce
     """The result of a run from the fork on."""
     steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no")
     acting = steps.exclude(type__in=[*CONTAINERS, StepType.OUTPUT])
-    status, reason = acting.values_list("status", "reason").last() or ("", "")
+    status, reason, detail = acting.values_list("status", "reason", "detail").last() or ("", "", {})
     return Result(
         answer=_answer(steps, payload),
-        failed=None if reason == Reason.POLICY_FALLBACK else status in FAILED,
+        failed=None if origin_reason(reason, detail) == Reason.POLICY_FALLBACK else status in FAILED,
         tools=tuple(_signed_call(row, payload if arguments else None, reduce) for row in _tools(steps)),
     )
 
@@ -121,7 +122,7 @@ def outputs(run_id: UUID, source: UUID, fork: int) -> Iterator[tuple[int | None,
     for step, signature, status, ref, label, reason in (
         rows.order_by("sequence_no").values_list(*columns).iterator(2000)
     ):
-        is_new = label != Label.EXACT and reason != Reason.OPERATOR_OVERRIDE
+        is_new = label != Label.EXACT and reason not in (Reason.OPERATOR_OVERRIDE, Reason.SOURCE_OUTPUT_REUSED)
         yield numbers.get(step), signature, StepAnswer(status=status, ref=ref, is_new=is_new)
 
 
@@ -129,16 +130,18 @@ def placeholder_step(run_id: UUID, fork: int) -> int | None:
     """The step of a run's last answer if that is a placeholder; None if it is a real answer."""
     steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork).exclude(output_ref="")
     for type in (StepType.OUTPUT, StepType.MODEL):
-        row = steps.filter(type=type).order_by("-sequence_no").values_list("sequence_no", "reason").first()
+        row = steps.filter(type=type).order_by("-sequence_no").values_list("sequence_no", "reason", "detail").first()
         if row is not None:
-            return row[0] if row[1] == Reason.POLICY_FALLBACK else None
+            return row[0] if origin_reason(*row[1:]) == Reason.POLICY_FALLBACK else None
     return None
 
 
 def borrowed_in(run_id: UUID, fork: int) -> int:
     """The number of tool and retriever answers that the run took from other runs."""
     steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork, label=Label.CACHED)
-    return steps.filter(type__in=(StepType.TOOL, StepType.RETRIEVAL)).count()
+    return (
+        steps.exclude(reason=Reason.SOURCE_OUTPUT_REUSED).filter(type__in=(StepType.TOOL, StepType.RETRIEVAL)).count()
+    )
 
 
 def assumed_in(run_id: UUID, fork: int) -> int:
@@ -176,7 +179,7 @@ def _is_real(type: str, output_ref: str, status: str, label: str, reason: str, d
         return False
     is_override = reason == Reason.OPERATOR_OVERRIDE
     by_operator = is_override and bool(member(detail, _OPERATOR_QUESTION))
-    return label != Label.SIMULATED or reason in _REAL_REASONS or by_operator
+    return label != Label.SIMULATED or origin_reason(reason, detail) in _REAL_REASONS or by_operator
 
 
 def _answer(steps: QuerySet[Step], payload: Payload) -> str:

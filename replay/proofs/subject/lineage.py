@@ -8,7 +8,7 @@ from uuid import UUID
 from replay.models import ReplaySession
 from traces.core.json_access import as_integer, as_object, as_objects, has_list, member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import Label
+from traces.core.vocabulary import Label, Reason
 from traces.models import Run, Step
 
 _MAX_GENERATIONS: Final = 50
@@ -59,7 +59,7 @@ def first_labels(steps: Iterable[UUID]) -> dict[UUID, tuple[str, str]]:
             step: source
             for step, ancestor in ancestors.items()
             if ancestor in details
-            and details[ancestor][0] == Label.EXACT
+            and (details[ancestor][0] == Label.EXACT or details[ancestor][1] == Reason.SOURCE_OUTPUT_REUSED)
             and (source := details[ancestor][2]) is not None
         }
         if not ancestors:

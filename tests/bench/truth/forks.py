@@ -6,12 +6,13 @@ from typing import Final
 
 from replay.core.calls import LIVE_REASONS, NO_REVIEW, Answer, Call, ToolReview
 from replay.core.events import Event, StepResolved, StepsReused
-from replay.core.graph import Graph, Witness
+from replay.core.graph import Graph, ReplayOutput, Witness
 from replay.engine.replayer import Replayer
 from replay.inputs.witnesses import WitnessStep, places, witness
 from replay.overrides.policy import Policy
 from tests.bench.truth import brain
 from tests.bench.truth.damage import NO_LOSSES, Losses, lose
+from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, mark_replay_outputs
 from tests.bench.truth.runtime import NOTE_TOOLS, Changes, Runtime
 from tests.support.memory_replays import MemoryEnvironment, Replay, labels, planned_labels
 from tests.support.replay_runs import graph_of
@@ -55,9 +56,11 @@ class ForkLabels:
     live_requests: Sequence[tuple[int, JSONValue]]
     # Steps whose recordings are unreadable.
     lost: Collection[int] = ()
+    # Steps whose recorded outputs are those of a replay.
+    replay_outputs: Collection[int] = ()
 
 
-_REUSED: Final = ("exact source_output_reused", "simulated assumed_unaffected")
+_REUSED: Final = ("source_output_reused", "assumed_unaffected")
 
 
 class Refused(Exception):
@@ -72,8 +75,12 @@ def fork_labels(
     tools: bool,
     others: Sequence[RecordedRun] = (),
     losses: Losses = NO_LOSSES,
+    replay_outputs: Mapping[int, ReplayOutput] = NO_REPLAY_OUTPUTS,
 ) -> ForkLabels:
-    """Fork at the first change, and label its steps; `others` are recordings of the same app. Raises `Refused`."""
+    """Fork at the first change, and label its steps; `others` are recordings of the same app. Raises `Refused`.
+
+    The recording may itself be a replay, whose outputs in `replay_outputs` no agent produced.
+    """
     entries: list[JSONValue] = [{"match": {"step": numbers[key]}, **change} for key, change in changes.items()]
     fork = Replay(run=run, fork=min(numbers[key] for key in changes), entries=entries, policy=Policy())
     live = Replay(
@@ -81,6 +88,7 @@ def fork_labels(
     )
     for replay in (fork, live):
         _add_witnesses(replay, others)
+        mark_replay_outputs(replay, replay_outputs)
         lose(replay, losses)
     plan = fork.plan()
     if plan.refusals:
@@ -96,6 +104,7 @@ def fork_labels(
         followed=_labels(followed, live.graph),
         live_requests=list(_live_requests(followed)),
         lost=[node.no for node in fork.graph.nodes if node.losses],
+        replay_outputs=replay_outputs.keys(),
     )
 
 
@@ -105,8 +114,10 @@ def _labels(events: list[Event], graph: Graph) -> dict[int, str]:
     for event in events:
         if isinstance(event, StepsReused):
             for no in range(event.first, event.last + 1):
+                if labels_by_step[no] == f"{Label.EXACT} {_REUSED[0]}":
+                    labels_by_step[no] = f"{graph.by_no[no].reuse_label} source_output_reused"
                 # A container may have got another label at its end.
-                if graph.by_no[no].losses and labels_by_step[no] in _REUSED:
+                if graph.by_no[no].losses and labels_by_step[no].partition(" ")[2] in _REUSED:
                     labels_by_step[no] = "simulated simulation_policy_fallback"
     return labels_by_step
 

@@ -12,12 +12,14 @@ from tests.bench.truth.forks import ForkLabels, Refused, fork_labels
 from tests.bench.truth.judging import Truth, first_wrong
 from tests.bench.truth.platforms import through_langfuse, through_langsmith
 from tests.bench.truth.programs import other_programs, random_changes, random_program, recording
+from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, random_replay_outputs
 from tests.bench.truth.runtime import Changes
 from traces.core.recorded_run import RecordedRun
 
 _SHARE_OF_IMPORTS: Final = 0.4
 _SHARE_WITH_WITNESSES: Final = 0.3
 _SHARE_OF_DAMAGE: Final = 0.1
+_SHARE_OF_REPLAYS: Final = 0.1
 MODES: Final = ("previewed", "replayed", "followed")
 
 
@@ -59,8 +61,19 @@ def _measure(results: Results, seed: str) -> None:
     if random.random() < _SHARE_WITH_WITNESSES:
         others = [recording(other.run({}), "other") for other in other_programs(program, random)]
     run, numbers, losses = _stored(recording(recorded, seed), Random(f"{seed}/store"), changes)
+    replay_random = Random(f"{seed}/replay")
+    is_replay = replay_random.random() < _SHARE_OF_REPLAYS
+    replay_outputs = random_replay_outputs(run, replay_random) if is_replay else NO_REPLAY_OUTPUTS
     try:
-        labels = fork_labels(run, changes, numbers, tools=random.random() < 0.5, others=others, losses=losses)
+        labels = fork_labels(
+            run,
+            changes,
+            numbers,
+            tools=random.random() < 0.5,
+            others=others,
+            losses=losses,
+            replay_outputs=replay_outputs,
+        )
     except Refused:
         results.refused += 1
         return
@@ -94,6 +107,8 @@ def _compare(
         for key, label in labels_by_key.items():
             if label.startswith("exact") and numbers[key] in labels.lost:
                 results.add(mode, "lost recording", f"{seed} {key}", is_named=False)
+            if label.startswith("exact source") and numbers[key] in labels.replay_outputs:
+                results.add(mode, "output of a replay", f"{seed} {key}", is_named=False)
     for no in sorted({*labels.previewed, *labels.replayed}):
         planned, actual = labels.previewed.get(no), labels.replayed.get(no)
         if planned != actual:

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { markMeaning, markWord, reasonSentence } from "./labels";
+import { markMeaning, markOfAction, markWord, reasonSentence } from "./labels";
 
 const vocabulary = readFileSync(new URL("../../../../traces/core/vocabulary.py", import.meta.url), "utf8");
 
@@ -21,4 +21,9 @@ test("every label has a description", () => {
     expect(markWord).toHaveProperty(label);
     expect(markMeaning).toHaveProperty(label);
   }
+});
+
+test("an inherited step that was simulated in a replay is not marked as exact", () => {
+  expect(markOfAction("inherited", { label: "simulated" })).toBe("simulated");
+  expect(markOfAction("inherited", { label: "live" })).toBe("exact");
 });

@@ -79,3 +79,9 @@ export const actionMark: Record<PlanAction, Mark> = {
   blocked: "failed",
   unreached: "live",
 };
+
+/** The mark of a planned action: a step of a replay that is not exact stays so in what is forked from it. */
+export function markOfAction(action: PlanAction, step: { label: Label }): Mark {
+  const isCarried = step.label === "cached" || step.label === "simulated";
+  return action === "inherited" && isCarried ? step.label : actionMark[action];
+}

@@ -1,7 +1,7 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef, type PointerEvent, type ReactElement } from "react";
-import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
+import { actionMark, isFailed, markOf, markOfAction } from "@/domain/steps/labels";
 import type { StepPlans } from "../stepPlans";
 import classes from "./Steps.module.css";
 import type { Node } from "./tree";
@@ -80,7 +80,7 @@ function draw(canvas: HTMLCanvasElement, world: Pick<Props, "rows" | "fork" | "p
     const left = 3 + Math.min(row.depth, 4) * 2;
     fillBand(
       index,
-      colorOf(plan ? actionMark[plan.action] : isInherited ? "exact" : markOf(row.step)),
+      colorOf(plan ? actionMark[plan.action] : isInherited ? markOfAction("inherited", row.step) : markOf(row.step)),
       left,
       WIDTH - left - 3,
     );

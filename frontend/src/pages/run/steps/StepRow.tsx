@@ -2,7 +2,7 @@ import { IconChevronRight } from "@tabler/icons-react";
 import { memo, type ReactElement } from "react";
 import { count, duration } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
-import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
+import { isFailed, markOf, markOfAction } from "@/domain/steps/labels";
 import { CommentCount } from "@/features/comments/CommentCount";
 import { stepPreview } from "@/domain/steps/preview";
 import { StepIcon } from "@/features/steps/StepIcon";
@@ -30,7 +30,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
   const { node, plan, isSelected } = props;
   const { step } = node;
   const action = plan?.action ?? (props.isInherited ? "inherited" : null);
-  const mark = action ? actionMark[action] : markOf(step);
+  const mark = action ? markOfAction(action, step) : markOf(step);
   const bar = waterfall(step, props.spanMs);
   const failed = isFailed(step.status);
   const title = shortenMarkers(step.name || step.type);

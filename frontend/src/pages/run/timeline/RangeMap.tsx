@@ -1,7 +1,7 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef, type PointerEvent, type ReactElement } from "react";
-import { actionMark, markOf, type Mark } from "@/domain/steps/labels";
+import { actionMark, markOf, markOfAction, type Mark } from "@/domain/steps/labels";
 import type { StepPlans } from "../stepPlans";
 import type { Node } from "../steps/tree";
 import { timeOf } from "./bars";
@@ -71,7 +71,7 @@ function draw(
     const length = ((time.end - time.start) / spanOf(whole)) * width;
     const plan = plans?.get(step.sequence_no);
     const isInherited = plans !== null && fork !== null && step.sequence_no < fork;
-    const mark = plan ? actionMark[plan.action] : isInherited ? "exact" : markOf(step);
+    const mark = plan ? actionMark[plan.action] : isInherited ? markOfAction("inherited", step) : markOf(step);
     // A gap of half a pixel tells neighbours apart.
     paths.get(mark)?.rect(left, BAND.top, Math.max(1, length - 0.5), BAND.height);
   }

@@ -1,5 +1,5 @@
 import { memo, type ReactElement } from "react";
-import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
+import { isFailed, markOf, markOfAction } from "@/domain/steps/labels";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
@@ -27,7 +27,7 @@ export const TimelineRow = memo(function TimelineRow(props: Props): ReactElement
   const { node, range, plan, isSelected } = props;
   const { step } = node;
   const action = plan?.action ?? (props.isInherited ? "inherited" : null);
-  const mark = action ? actionMark[action] : markOf(step);
+  const mark = action ? markOfAction(action, step) : markOf(step);
   const bar = barOf(step, range);
   return (
     <div

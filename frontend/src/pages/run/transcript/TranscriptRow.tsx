@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { memo, useCallback, useState, type MouseEvent, type ReactElement } from "react";
 import { wholeTurnsQuery } from "@/api/runs/transcripts";
 import type { StepSummary, TranscriptStep } from "@/api/schema";
-import { actionMark, isFailed, markOf, markWord, type Mark } from "@/domain/steps/labels";
+import { actionMark, isFailed, markOf, markOfAction, markWord, type Mark } from "@/domain/steps/labels";
 import { CommentCount } from "@/features/comments/CommentCount";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { count, duration, pluralize, tokens } from "@/ui/format/numbers";
@@ -116,7 +116,7 @@ function ForkLine({ isEdited }: { isEdited: boolean }): ReactElement {
 function Meta(props: { step: StepSummary; plan: StepPlan | null; isInherited: boolean }): ReactElement {
   const { step, plan } = props;
   const hasTokens = step.tokens_in !== null || step.tokens_out !== null;
-  const mark: Mark | null = plan ? actionMark[plan.action] : props.isInherited ? "exact" : null;
+  const mark: Mark | null = plan ? actionMark[plan.action] : props.isInherited ? markOfAction("inherited", step) : null;
   const label = mark ?? (step.label === "live" ? null : step.label);
   return (
     <div className={`${classes.meta} num`}>
