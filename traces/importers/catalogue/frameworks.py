@@ -23,14 +23,13 @@ from traces.importers.formats.evaluations import (
     agentbench,
     bfcl,
     helm,
-    magentic_one,
     openai_eval_items,
     openai_evals,
     promptfoo,
     tau,
     terminal_bench,
 )
-from traces.importers.formats.frameworks import langchain
+from traces.importers.formats.frameworks import langchain, magentic_one
 from traces.importers.formats.histories import (
     adk,
     adk_evals,
