@@ -94,7 +94,8 @@ def sniff_prela(sample: Sample) -> float:
     for value in sample.values:
         spans = value if isinstance(value, list) else as_list(as_object(value).get("spans")) or [value]
         span = as_object(next(iter(spans), None))
-        if {"span_id", "trace_id"} <= span.keys() and not span.keys().isdisjoint({"span_type", "started_at"}):
+        is_typed = not span.keys().isdisjoint({"span_type", "started_at"}) and "start_time" not in span
+        if {"span_id", "trace_id"} <= span.keys() and is_typed:
             return SURE
     return 0.0
 

@@ -7,7 +7,7 @@ nested (`{"llm": {"model_name": …}}`).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_list
@@ -26,6 +26,8 @@ from traces.importers.otlp.stores import (
     cloudwatch,
     genkit,
     jaeger,
+    langwatch,
+    respan,
     rows,
     sentry,
     span_dumps,
@@ -58,16 +60,28 @@ _DOCUMENT_NAMES: Final = (
 _LISTS: Final = ("data", "spans", "rows", "records")
 _HOLDERS: Final = ("trace", "data", "result")
 _MOST_LEVELS: Final = 30
+_Test = Callable[[JSONObject], bool]
+# Traces of stores, and functions that return their spans as documents.
+_TRACES: Final[tuple[tuple[_Test, Callable[[JSONObject], Iterable[JSONObject]]], ...]] = (
+    (jaeger.is_trace, jaeger.documents),
+    (jaeger.is_span, jaeger.documents),
+    (sentry.is_transaction, sentry.documents),
+    (genkit.is_trace, genkit.documents),
+    (langwatch.is_trace, langwatch.documents),
+)
+# Spans of stores.
+_RECORDS: Final[tuple[tuple[_Test, Callable[[JSONObject], JSONObject]], ...]] = (
+    (zipkin.is_span, zipkin.document),
+    (cloudwatch.is_span, cloudwatch.span_document),
+    (app_insights.is_span, app_insights.span_document),
+    (respan.is_span, respan.document),
+)
 
 
 def is_span_document(value: JSONValue) -> bool:
     """Return whether `value` is a span, a list of spans, or an object that contains spans."""
     head, holder = as_object(next(iter(_span_list(value)), None)), as_object(value)
-    if jaeger.is_trace(head) or jaeger.is_span(head) or rows.is_row(head) or genkit.is_trace(head):
-        return True
-    if cloudwatch.is_span(head) or app_insights.is_span(head) or cloud_trace.is_span(head, holder):
-        return True
-    if sentry.is_transaction(head):
+    if any(test(head) for test, _ in (*_TRACES, *_RECORDS)) or rows.is_row(head) or cloud_trace.is_span(head, holder):
         return True
     return zipkin.is_span(as_object(first_item(value))) or _is_span(head) or span_dumps.is_span(head)
 
@@ -163,20 +177,12 @@ def _blocks(content: str) -> Iterator[tuple[int, str]]:
 def _documents(span: JSONValue, holder: JSONObject) -> Iterator[JSONValue]:
     """Yield a span, or the spans of a trace, as documents."""
     body = as_object(span)
-    if jaeger.is_trace(body) or jaeger.is_span(body):
-        yield from jaeger.documents(body)
-    elif sentry.is_transaction(body):
-        yield from sentry.documents(body)
+    if traces := next((documents for is_trace, documents in _TRACES if is_trace(body)), None):
+        yield from traces(body)
+    elif document := next((document for is_record, document in _RECORDS if is_record(body)), None):
+        yield document(body)
     elif isinstance(span, list):
         yield from (zipkin.document(body) if zipkin.is_span(body := as_object(item)) else item for item in span)
-    elif zipkin.is_span(body):
-        yield zipkin.document(body)
-    elif genkit.is_trace(body):
-        yield from map(genkit.document, genkit.spans(body))
-    elif cloudwatch.is_span(body):
-        yield cloudwatch.span_document(body)
-    elif app_insights.is_span(body):
-        yield app_insights.span_document(body)
     elif cloud_trace.is_span(body, holder):
         yield cloud_trace.document(body, holder)
     elif span_dumps.is_span(body) and not _is_span(body):
@@ -189,7 +195,7 @@ def _span_list(value: JSONValue) -> list[JSONValue]:
     if isinstance(value, list):
         return value
     body = as_object(value)
-    if jaeger.is_trace(body) or sentry.is_transaction(body):
+    if jaeger.is_trace(body) or sentry.is_transaction(body) or langwatch.is_trace(body):
         return [value]
     for name in _LISTS:
         if has_list(body, name):

@@ -4,6 +4,7 @@ What a span got and gave are its attributes `genkit:input` and `genkit:output`; 
 answer in Genkit's own form.
 """
 
+from collections.abc import Iterator
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, has_object
@@ -23,15 +24,19 @@ def is_trace(body: JSONObject) -> bool:
     """Return whether an object is a trace, of which any span has Genkit's attributes."""
     return "traceId" in body and any(
         has_object(span, "attributes") and any(name.startswith("genkit:") for name in as_object(span["attributes"]))
-        for span in spans(body)[:20]
+        for span in _spans(body)[:20]
     )
 
 
-def spans(trace: JSONObject) -> list[JSONObject]:
+def documents(trace: JSONObject) -> Iterator[JSONObject]:
+    return map(_document, _spans(trace))
+
+
+def _spans(trace: JSONObject) -> list[JSONObject]:
     return as_objects([*as_object(trace.get("spans")).values()])
 
 
-def document(span: JSONObject) -> JSONObject:
+def _document(span: JSONObject) -> JSONObject:
     attributes, status = as_object(span.get("attributes")), as_object(span.get("status"))
     kind = next((_KINDS[name] for key in _TYPES if (name := as_text(attributes.get(key))) in _KINDS), "CHAIN")
     names = (_INPUT, _OUTPUT, _NAME, "genkit:error")

@@ -25,6 +25,19 @@ _SPAN_IDS: Final = ("span_id", "spanId")
 _STARTS: Final = ("start_time", "startTime", "start_time_unix_nano", "startTimeUnixNano")
 _ENDS: Final = ("end_time", "endTime", "end_time_unix_nano", "endTimeUnixNano")
 _NAMES: Final = ("name", "span_name", "operation_name")
+_KIND_NAMES: Final = ("kind", "span_kind", "spanKind", "type", "span_type", "spanType")
+# Under names of OpenInference.
+_COLUMNS: Final = {
+    "input": "input.value",
+    "output": "output.value",
+    "session_id": "session.id",
+    "sessionId": "session.id",
+    "user_id": "user.id",
+    "userId": "user.id",
+    "tags": "tag.tags",
+    "total_cost": "llm.cost.total",
+    "totalCost": "llm.cost.total",
+}
 
 
 def is_span(body: JSONObject) -> bool:
@@ -54,7 +67,7 @@ def _is_go(body: JSONObject) -> bool:
 def _is_flat(body: JSONObject) -> bool:
     names = (_TRACE_IDS, _SPAN_IDS, _STARTS, _NAMES)
     attributes = body.get("attributes")
-    has_attributes = isinstance(attributes, dict) or "key" in as_object(first_item(attributes))
+    has_attributes = isinstance(attributes, dict | str) or "key" in as_object(first_item(attributes))
     return has_attributes and not any(body.keys().isdisjoint(group) for group in names)
 
 
@@ -105,7 +118,8 @@ def _sum(start: JSONValue, duration: JSONValue) -> JSONValue:
 
 
 def _flat_document(body: JSONObject) -> JSONObject:
-    kinds = [as_text(body.get(name)) for name in ("kind", "span_kind", "type") if body.get(name)]
+    kinds = [as_text(body.get(name)) for name in _KIND_NAMES if body.get(name)]
+    parent_id = as_text(first_member(body, "parent_span_id", "parentSpanId", "parent_id", "parentId"))
     names = {kind: kind.upper().removeprefix("SPAN_KIND_").removeprefix("SPANKIND.") for kind in kinds}
     return {
         "context": {
@@ -113,7 +127,7 @@ def _flat_document(body: JSONObject) -> JSONObject:
             "span_id": first_member(body, *_SPAN_IDS),
             "trace_state": first_member(body, "trace_state", "traceState"),
         },
-        "parent_id": first_member(body, "parent_span_id", "parentSpanId", "parent_id", "parentId"),
+        "parent_id": parent_id if parent_id.strip("0-") else None,
         "name": first_member(body, *_NAMES),
         "kind": next((f"SpanKind.{name}" for name in names.values() if name in _KINDS), ""),
         # Programs name there what a span is about, too.
@@ -121,8 +135,8 @@ def _flat_document(body: JSONObject) -> JSONObject:
         "start_time": _time(first_member(body, *_STARTS)),
         "end_time": _time(first_member(body, *_ENDS)),
         **_status(body),
-        "attributes": _attributes(body["attributes"]),
-        "events": [_event(event) for event in as_objects(first_member(body, "span_events", "events"))],
+        "attributes": {**_columns(body), **_attributes(body["attributes"])},
+        "events": [_event(event) for event in as_objects(parse_embedded(first_member(body, "span_events", "events")))],
         "links": [_flat_link(link) for link in as_objects(body.get("links"))],
         "scope": first_member(body, "scope", "instrumentation_scope", "instrumentationScope"),
         "resource": _resource(first_member(body, "resource", "resource_attributes", "resourceAttributes")),
@@ -133,6 +147,11 @@ def _attributes(value: JSONValue) -> JSONObject:
     """Return attributes, which are an object, or a list of pairs as in OTLP."""
     attributes = parse_embedded(value)
     return parse_attributes(attributes, "/attributes") if isinstance(attributes, list) else as_object(attributes)
+
+
+def _columns(body: JSONObject) -> JSONObject:
+    """Return what Laminar and other programs state of a span beside its attributes."""
+    return {name: body[column] for column, name in _COLUMNS.items() if body.get(column) not in (None, "", [], {}, 0)}
 
 
 def _resource(value: JSONValue) -> JSONValue:
