@@ -53,7 +53,7 @@ class CallAnswer:
 def extract_answer(attributes: Attributes, events: MessageEvents) -> CallAnswer:
     """Return a model step's output. Other records of the same answer are left out if they state nothing more."""
     reason = _finish_reason(attributes)
-    has_one_choice = len(as_list(attributes.look("gen_ai.response.finish_reasons"))) == 1
+    has_one_choice = len(_finish_reasons(attributes)) == 1
     selection: CallAnswer | None = None
     for source in _sources(attributes, events):
         if source.value is None or source.value in ("", [], {}):
@@ -214,9 +214,14 @@ def _response_attributes(body: JSONObject) -> JSONObject:
 
 
 def _finish_reason(attributes: Attributes) -> str:
-    reasons = as_list(attributes.look("gen_ai.response.finish_reasons"))
+    reasons = _finish_reasons(attributes)
     reason = reasons[0] if reasons else attributes.look("llm.finish_reason", "ai.response.finishReason")
     return normalize_finish_reason(as_text(reason))
+
+
+def _finish_reasons(attributes: Attributes) -> list[JSONValue]:
+    """Return the reasons of all choices, which Spring AI writes as a text."""
+    return as_list(attributes.look_json("gen_ai.response.finish_reasons"))
 
 
 def _vercel_answer(attributes: Attributes) -> Source:

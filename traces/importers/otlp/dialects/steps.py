@@ -26,7 +26,7 @@ from traces.importers.otlp.dialects.message_events import (
 from traces.importers.otlp.dialects.model_calls import read_model_call
 from traces.importers.otlp.dialects.tool_calls import tool_arguments, tool_result
 from traces.importers.otlp.dialects.usage import extract_usage
-from traces.importers.otlp.translations import haystack, mlflow, monocle, printed_items, promptflow
+from traces.importers.otlp.translations import haystack, tracers
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
 _KINDS: Final = {
@@ -109,14 +109,12 @@ _INPUTS: Final = (
     "ai.prompt",
     "chain.input",
 )
-_QUERIES: Final = (*_INPUTS, "reranker.query")
+_QUERIES: Final = (*_INPUTS, "reranker.query", "ai.value", "ai.values")
 _TEMPLATE: Final = "llm.prompt_template"
-_TOP_K: Final = ("gen_ai.retrieval.top_k", "retrieval.top_k", "reranker.top_k")
+_TOP_K: Final = ("gen_ai.retrieval.top_k", "retrieval.top_k", "reranker.top_k", "gen_ai.request.top_k")
 _DOCUMENTS: Final = ("retrieval.documents", "reranker.output_documents")
 _ERRORS: Final = ("exception.message", "error.message")
 _PYDANTIC_AI: Final = "pydantic-ai"
-# Spans without any of these names need no translation.
-_TRANSLATED_NAMES: Final = promptflow.MARKS | monocle.MARKS | mlflow.MARKS | printed_items.MARKS | haystack.MARKS
 _PYDANTIC_MESSAGES: Final = ("pydantic_ai.all_messages", "all_messages_events")
 _PARAMETERS: Final = "tool.parameters"
 # A span of the Agent Development Kit beside those of parallel calls, with the results of all.
@@ -174,14 +172,8 @@ def _unpack_events(wire: WireSpan, events: list[SpanEvent]) -> tuple[WireSpan, l
         attributes = {name: value for name, value in attributes.items() if name != "events"}
         events = [*events, *attribute_events]
     name = wire.name
-    if not _TRANSLATED_NAMES.isdisjoint(attributes):
-        for tracer in (promptflow, monocle, printed_items):
-            if tracer.is_span(attributes):
-                attributes, events = tracer.translate(attributes, events)
-        if mlflow.is_span(attributes):
-            attributes = mlflow.translate(attributes)
-        if haystack.is_span(attributes):
-            name, attributes = haystack.span_name(name, attributes), haystack.translate(attributes)
+    if not tracers.MARKS.isdisjoint(attributes):
+        name, attributes, events = tracers.translate(name, attributes, events)
     return (wire if attributes is wire.attributes else replace(wire, name=name, attributes=attributes)), events
 
 
@@ -224,7 +216,7 @@ def _step_type(wire: WireSpan, attributes: Attributes, tool_names: frozenset[str
         return StepType.MODEL
     if operation == "ai.toolCall" or attributes.look("gen_ai.tool.name", "tool.name") or wire.name in tool_names:
         return StepType.TOOL
-    if operation.startswith("ai.embed") or attributes.look(
+    if operation.startswith(("ai.embed", "ai.rerank")) or attributes.look(
         "retrieval.top_k", "retriever.query", "embedding.model", "gen_ai.retrieval.query.text"
     ):
         return StepType.RETRIEVAL

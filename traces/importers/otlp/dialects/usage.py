@@ -18,6 +18,8 @@ _INPUT: Final = (
     # Embeddings
     "ai.usage.tokens",
     "llm.usage.prompt_tokens",
+    # Early versions of Semantic Kernel
+    "gen_ai.response.prompt_tokens",
 )
 _OUTPUT: Final = (
     "gen_ai.usage.output_tokens",
@@ -26,6 +28,7 @@ _OUTPUT: Final = (
     "ai.usage.outputTokens",
     "ai.usage.completionTokens",
     "llm.usage.completion_tokens",
+    "gen_ai.response.completion_tokens",
 )
 _CACHED: Final = (
     "gen_ai.usage.cache_read.input_tokens",

@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 
 from tests.unit.traces.importers.otlp.dialects.test_steps import run_of, step_of
+from traces.core.vocabulary import StepType
 
 MODEL = {"openinference.span.kind": "LLM", "llm.model_name": "gpt-5-mini"}
 USER: Any = {"role": "user", "content": "Where are they?"}
@@ -141,3 +142,24 @@ def test_call_of_vercel_has_its_thoughts_and_its_choice_of_a_tool(choice: Any, e
 def test_object_of_vercel_is_the_output_of_the_span_around_its_call() -> None:
     step = step_of({"ai.operationId": "ai.generateObject", "ai.response.object": '{"open": 1}'})
     assert step.output == {"text": '{"open": 1}'}
+
+
+def test_tokens_of_early_semantic_kernel_are_counted() -> None:
+    step = step_of({**MODEL, "gen_ai.response.prompt_tokens": "30", "gen_ai.response.completion_tokens": "5"})
+    assert (step.tokens_in, step.tokens_out) == (30, 5)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({"ai.operationId": "ai.embed", "ai.value": '"Dune"'}, {"query": "Dune"}),
+        ({"ai.operationId": "ai.rerank.doRerank", "input.value": "Dune"}, {"query": "Dune"}),
+        (
+            {"gen_ai.operation.name": "retrieval", "gen_ai.retrieval.query.text": "Dune", "gen_ai.request.top_k": "3"},
+            {"query": "Dune", "top_k": 3},
+        ),
+    ],
+)
+def test_searches_have_their_queries(attributes: Any, expected: Any) -> None:
+    step = step_of(attributes)
+    assert (step.type, step.input) == (StepType.RETRIEVAL, expected)
