@@ -60,6 +60,14 @@ _YAML: Final = (
         "this is promptfoo's output as YAML: write it as JSON (`--output results.json`)",
     ),
 )
+# Spans as exporters to a console print them, by the library.
+_CONSOLES: Final = (
+    (re.compile(r"^Activity\.TraceId:", re.M), "OpenTelemetry for .NET"),
+    (re.compile(r"\bLoggingSpanExporter - '"), "OpenTelemetry for Java"),
+    (re.compile(r"^\s+traceId: '", re.M), "OpenTelemetry for JavaScript"),
+    (re.compile(r"#<struct OpenTelemetry::SDK::Trace::SpanData"), "OpenTelemetry for Ruby"),
+    (re.compile(r"^\s+Trace ID\s+: [0-9a-f]{32}", re.M), "the collector's debug exporter"),
+)
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
 
 
@@ -205,17 +213,24 @@ def _not_json(sample: Sample) -> BadFile:
         content = decode_text(sample.head[:100_000])
     except BadFile as problem:
         return problem
-    for pattern, reason in _YAML:
-        if pattern.match(content):
-            return BadFile(reason, "line 1")
-    if _SQL.match(content):
-        return BadFile("these are SQL statements: import the database file itself", "line 1")
+    if reason := _describe_text(content):
+        return BadFile(reason, "line 1")
     if content.lstrip()[:1] in {"{", "["}:
         try:
             return BadFile(_describe(sample.source.value), "/")
         except BadFile as problem:
             return problem
     return BadFile(f"not a recording in a known format: it begins with “{' '.join(content.split())[:40]}”", "line 1")
+
+
+def _describe_text(content: str) -> str:
+    """Return what a text is that is known to be no recording; empty for any other."""
+    if reason := next((reason for pattern, reason in _YAML if pattern.match(content)), ""):
+        return reason
+    if printer := next((name for pattern, name in _CONSOLES if pattern.search(content)), ""):
+        advice = "send spans by OTLP, or write them by an exporter of JSON"
+        return f"these are spans as {printer} prints them, which is no JSON: {advice}"
+    return "these are SQL statements: import the database file itself" if _SQL.match(content) else ""
 
 
 def _describe(value: JSONValue) -> str:

@@ -49,6 +49,8 @@ _JSON_ATTRIBUTES: Final = re.compile(
 _COUNT: Final = re.compile(r"\.token_count\.|\.top_k$")
 # Kinds of spans as OpenTelemetry for Python prints them.
 _KINDS: Final = {f"SpanKind.{name}": name for name in KIND_NAMES.values()}
+_JAVA_EXPORTER: Final = b"OtlpJsonLogging"
+_JAVA_LINE: Final = re.compile(rb'[^{]*OtlpJsonLogging[^{]*(\{"resource":.*\})\s*$')
 _FIRST_LINE: Final = re.compile(r"(?:\}\s*)?\{\s*")
 # Names of trace ids in documents, and what a file with such documents contains besides.
 _ID_NAMES: Final = (b'"trace_id"', b'"traceId"', b'"TraceID"')
@@ -141,7 +143,12 @@ def read_log(record: JSONObject, location: str) -> Iterator[WireLog]:
 
 
 def find_documents(data: bytes) -> Iterator[Record | BadFile]:
-    """Yield indented documents of spans and log records among other lines, and a `BadFile` for each broken one."""
+    """Yield documents of spans and log records among other lines, and a `BadFile` for each broken one.
+
+    They are indented, or at the end of a line of a log.
+    """
+    if _JAVA_EXPORTER in data:
+        yield from _logged_documents(data)
     if not all(any(name in data for name in names) for names in (_ID_NAMES, _DOCUMENT_NAMES)):
         return
     for number, block in _blocks(decode_text(data)):
@@ -154,6 +161,16 @@ def find_documents(data: bytes) -> Iterator[Record | BadFile]:
         else:
             if is_span_document(value) or is_log_document(value):
                 yield Record(value=value, location=f"line {number}")
+
+
+def _logged_documents(data: bytes) -> Iterator[Record | BadFile]:
+    """Yield the groups of spans that OpenTelemetry for Java writes to a log, after the words about each line."""
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if match := _JAVA_LINE.match(line):
+            try:
+                yield Record(value=json_value(match[1]), location=f"line {number}")
+            except BadFile as problem:
+                yield problem.prefix_location(f"line {number}")
 
 
 def _blocks(content: str) -> Iterator[tuple[int, str]]:
@@ -197,6 +214,9 @@ def _span_list(value: JSONValue) -> list[JSONValue]:
     body = as_object(value)
     if jaeger.is_trace(body) or sentry.is_transaction(body) or langwatch.is_trace(body):
         return [value]
+    # The beginning or the end of a span as an event, or a span beside its trace.
+    if span_dumps.is_span(as_object(body.get("span"))):
+        return [body["span"]]
     for name in _LISTS:
         if has_list(body, name):
             return as_list(body[name])

@@ -97,6 +97,10 @@ def find_request_body(value: JSONValue) -> JSONObject | None:
     for candidate in candidates:
         if is_otlp_request(candidate):
             return candidate
+        # A group without its request, as the exporters of OpenTelemetry for Java log it.
+        for group in ("Spans", "Logs"):
+            if isinstance(candidate.get(f"scope{group}"), list):
+                return {f"resource{group}": [candidate]}
         groups = as_list(candidate.get(_BATCHES))
         if groups and not as_object(groups[0]).keys().isdisjoint({"scopeSpans", f"{_EARLY_SCOPE}Spans"}):
             return {"resourceSpans": groups}

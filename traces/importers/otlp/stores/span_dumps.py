@@ -175,13 +175,13 @@ def _status(body: JSONObject) -> JSONObject:
     code = as_text(first_member(status, "code", "status_code") or body.get("status_code") or body.get("status"))
     return {
         "status_code": "ERROR" if code == "2" or code.upper().endswith("ERROR") else "",
-        "status_message": first_member(status, "message", "description") or body.get("status_message"),
+        "status_message": first_member({**body, **status}, "message", "description", "status_message", "statusMessage"),
     }
 
 
 def _event(event: JSONObject) -> JSONObject:
     """Return an event. Evaluations of AgentCore have the log records of a span as events with a body."""
-    contents, attributes = as_object(event.get("body")), _attributes(event.get("attributes"))
+    contents, attributes = as_object(event.get("body")), _attributes(first_member(event, "attributes", "attrs"))
     time = first_member(event, "timestamp", "time", "time_unix_nano", "timeUnixNano")
     if cloudwatch.is_call(contents):
         return {

@@ -168,3 +168,37 @@ def test_kind_of_a_plain_span_is_that_of_its_step(name: str) -> None:
     run = import_spans(orjson.dumps([{**span, name: "tool"}]))
     assert run.steps[0].type is StepType.TOOL
     assert import_spans(orjson.dumps([{**span, name: "agent"}])).steps[0].type is StepType.AGENT
+
+
+def test_groups_of_spans_in_a_log_of_java_are_read() -> None:
+    span = {"traceId": "ab" * 16, "spanId": "cd" * 8, "name": "chat", "startTimeUnixNano": "1772359200000000000"}
+    group = {"resource": {"attributes": []}, "scopeSpans": [{"scope": {"name": "x"}, "spans": [span]}]}
+    line = fixtures.json_lines([group])
+    prefix = b"2026-03-01 10:00:00 INFO io.opentelemetry.exporter.logging.otlp.OtlpJsonLoggingSpanExporter - "
+    for data in (line, b"started\n" + prefix + line + b"\n"):
+        ((run,), problems) = fixtures.detect_and_read("otlp", data)
+        assert ([step.key for step in run.steps], problems) == (["cd" * 8], [])
+
+
+def test_events_of_a_span_are_one_step() -> None:
+    names = {
+        "request.messages": [fixtures.REQUEST],
+        "request.model": "m",
+        "response.content": "Yes.",
+        "usage.input_tokens": 9,
+    }
+    start = {"trace_id": "t", "span_id": "a", "name": "llm", "kind": "llm", "start_time": "2026-03-01T10:00:00Z"}
+    end = {**start, "end_time": "2026-03-01T10:00:01Z", "attributes": {f"llm.{name}": names[name] for name in names}}
+    tool = {"function.name": "find_book", "function.input": {"title": "Dune"}, "function.output": "3 copies"}
+    call = {**end, "span_id": "b", "name": "tool.x", "kind": "tool", "attributes": tool}
+    events = [("start", {**start, "end_time": None, "attributes": {}}), ("end", end), ("end", call)]
+    ((run,), problems) = fixtures.detect_and_read(
+        "otlp", fixtures.json_lines([{"event": event, "span": span} for event, span in events])
+    )
+    model, step = run.steps
+    assert (fixtures.request_contents(model), fixtures.answer_contents(run), model.tokens_in) == (
+        ["Is Dune in stock?"],
+        ["Yes."],
+        9,
+    )
+    assert (step.tool_name, step.input, step.output, problems) == ("find_book", {"title": "Dune"}, "3 copies", [])
