@@ -1,23 +1,27 @@
-"""Answers with scores, without the calls that gave them: test runs of DeepEval, rows of Ragas."""
+"""Answers and conversations with scores, without the calls that gave them: test runs of DeepEval, rows of Ragas."""
 
 from collections.abc import Iterator
 from math import isfinite
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
+from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
+from traces.importers.common.messages import is_conversation_item
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.python_literals import parse_literal
 from traces.importers.files.source import Source
 
 FORMAT: Final = "graded-answers"
 _ANSWER: Final = "answer"
 _CASES: Final = ("testCases", "test_cases")
+_ARGUMENTS: Final = ("inputParameters", "input_parameters", "input")
 _RAGAS: Final = frozenset({"user_input", "response"})
 _CASE_FIELDS: Final = frozenset(
     {"input", "actualOutput", "toolsCalled", "retrievalContext", "metricsData", "success", "name", "turns"}
@@ -43,14 +47,19 @@ def is_evaluation(value: JSONValue) -> bool:
         return True
     row = _ragas_row(as_object(first_item(value)))
     has_score = any(isinstance(item, float) for item in row.values())
-    return row.keys() >= _RAGAS and (has_score or "retrieved_contexts" in row)
+    is_answer = row.keys() >= _RAGAS and (has_score or "retrieved_contexts" in row)
+    return is_answer or (has_score and _is_conversation(row.get("user_input")))
+
+
+def _is_conversation(value: JSONValue) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(is_conversation_item, value))
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per test case or row."""
     for body, location in source.entries():
         row = _ragas_row(body)
-        if row.keys() >= _RAGAS:
+        if row.keys() >= _RAGAS or _is_conversation(row.get("user_input")):
             yield _row_run(row, location)
             continue
         for name in (*_CASES, "conversationalTestCases"):
@@ -66,7 +75,7 @@ def _case_run(case: JSONObject, test_run: JSONObject, location: str) -> Recorded
     return _run(
         case,
         location,
-        request=first_member(case, "input", "scenario", "turns"),
+        request=first_member(case, "input", "turns", "scenario"),
         answer=case.get("actualOutput"),
         calls=as_objects(case.get("toolsCalled")),
         passages=as_list(case.get("retrievalContext")),
@@ -115,7 +124,7 @@ def _row_run(row: JSONObject, location: str) -> RecordedRun:
         row,
         location,
         request=row["user_input"],
-        answer=row["response"],
+        answer=row.get("response"),
         calls=[],
         passages=as_list(row.get("retrieved_contexts")),
         metadata={name: item for name, item in row.items() if name not in mapped_fields},
@@ -134,7 +143,7 @@ def _run(
     metadata: JSONObject,
     judgements: list[RecordedJudgement],
 ) -> RecordedRun:
-    """Build a run of one answer; what was called and found for it is below it, in the order of the file."""
+    """Build a run of one answer, or of a conversation; what was called and found is below it, in the file's order."""
     asks: list[JSONValue] = request if isinstance(request, list) else [{"role": "user", "content": request}]
     output: JSONObject | None = None if answer is None else {"text": answer}
     steps = [
@@ -142,6 +151,8 @@ def _run(
         *_retrieval(passages),
         *(_call(call, f"call-{number}") for number, call in enumerate(calls, 1)),
     ]
+    if answer is None and _is_conversation(request):
+        steps = transcripts.build_steps([_turn(turn, location) for turn in as_objects(request)], TranscriptSettings())
     return build_run(
         RunFacts(
             external_id=f"{FORMAT}-{content_id(body, location)}",
@@ -157,6 +168,15 @@ def _run(
     )
 
 
+def _turn(turn: JSONObject, location: str) -> TranscriptMessage:
+    """Return a message; DeepEval has the calls of an answer with their results beside its text."""
+    actions = tuple(
+        TextAction(name=as_text(call.get("name")), arguments=first_member(call, *_ARGUMENTS), output=call.get("output"))
+        for call in as_objects(turn.get("toolsCalled"))
+    )
+    return TranscriptMessage(value=omit(turn, "toolsCalled"), location=location, actions=actions)
+
+
 def _retrieval(passages: list[JSONValue]) -> Iterator[RecordedStep]:
     """Yield the search that found passages; its query was not recorded."""
     if passages:
@@ -169,14 +189,14 @@ def _retrieval(passages: list[JSONValue]) -> Iterator[RecordedStep]:
 
 def _call(call: JSONObject, key: str) -> RecordedStep:
     name = as_text(call.get("name"))
-    mapped_fields = ("name", "input", "inputParameters", "input_parameters", "output")
+    mapped_fields = ("name", *_ARGUMENTS, "output")
     return RecordedStep(
         key=key,
         type=StepType.TOOL,
         name=name or "tool",
         tool_name=name,
         parent=_ANSWER,
-        input=first_member(call, "inputParameters", "input_parameters", "input"),
+        input=first_member(call, *_ARGUMENTS),
         output=call.get("output"),
         null_output="output" in call and call["output"] is None,
         attributes={

@@ -276,7 +276,7 @@ class _Conversation:
             if not as_text(step.get("response")) and not as_text(step.get("action")).strip():
                 continue
             if _is_exit(step):
-                messages += _injected(step.get("observation"), location)
+                messages += _observation(step.get("observation"), location)
                 continue
             calls = as_list(step.get("tool_calls"))
             parts = {name: step[name] for name in ("tool_calls", "thinking_blocks") if step.get(name)}
@@ -294,12 +294,12 @@ class _Conversation:
                 result: JSONObject = {"role": "tool", "tool_call_id": id, "content": step["observation"]}
                 messages.append(TranscriptMessage(value={**_measurements(step), **result}, location=location))
             else:
-                messages += _injected(step.get("observation"), location)
+                messages += _observation(step.get("observation"), location)
         self.next_step = max(self.next_step, end)
         return messages
 
 
-def _injected(observation: JSONValue, location: str) -> list[TranscriptMessage]:
+def _observation(observation: JSONValue, location: str) -> list[TranscriptMessage]:
     """Return the message with an observation; none without a text."""
     value: JSONObject = {"role": "user", "content": observation}
     return [TranscriptMessage(value=value, location=location, is_injected=True)] if as_text(observation) else []

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, has_list, has_object
+from traces.core.json_access import as_list, as_object, as_text, has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind
@@ -18,12 +18,16 @@ from traces.ingest.outcome_rules import TERMINATION
 
 FORMAT: Final = "agentbench"
 _AGENT: Final = "agent"
+# Members of a sample that ended with an error, whose output is null.
+_FAILED_SAMPLE: Final = frozenset({"index", "error", "info", "output", "time"})
 
 
 def is_sample(value: JSONValue) -> bool:
     """Return True if `value` is the line of a sample."""
     body = as_object(value)
-    return "index" in body and has_object(body, "output") and has_list(body["output"], "history")
+    if "index" not in body:
+        return False
+    return has_list(body.get("output"), "history") or (body.keys() >= _FAILED_SAMPLE and body["output"] is None)
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -33,14 +37,16 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 def _read(value: JSONValue, location: str) -> Iterator[RecordedRun]:
     body = require_object(value, location)
-    output = require_object(body.get("output"), f"{location}/output")
+    output = require_object(body.get("output") or {}, f"{location}/output")
     history = as_list(output.get("history"))
     messages = [
         TranscriptMessage(value=_message(as_object(item)), location=f"{location}/output/history/{index}")
         for index, item in enumerate(history)
     ]
     index, status = as_text(body.get("index")), as_text(output.get("status"))
-    steps = benchmark_scores.fail_without_turns(transcripts.build_steps(messages, TranscriptSettings()), status)
+    steps = benchmark_scores.fail_without_turns(
+        transcripts.build_steps(messages, TranscriptSettings()), status or as_text(body.get("error"))
+    )
     yield build_run(
         RunFacts(
             external_id=f"{index}-{content_id([body], location)}",
@@ -52,7 +58,7 @@ def _read(value: JSONValue, location: str) -> Iterator[RecordedRun]:
                 **{name: body.get(name) for name in ("index", "error", "info", "time")},
                 "result": output.get("result"),
             },
-            judgements=list(_judgements(output, status)),
+            judgements=list(_judgements(body, output, status)),
         ),
         steps,
         location=location,
@@ -63,10 +69,11 @@ def _message(item: JSONObject) -> JSONObject:
     return {**item, "role": "assistant"} if item.get("role") == _AGENT else item
 
 
-def _judgements(output: JSONObject, status: str) -> Iterator[RecordedJudgement]:
+def _judgements(body: JSONObject, output: JSONObject, status: str) -> Iterator[RecordedJudgement]:
     result = output.get("result")
     for name, value in (as_object(result) or {"success": result}).items():
         if isinstance(value, bool | int | float):
             yield judgement(name, value)
-    if status not in ("", "completed"):
-        yield RecordedJudgement(name=TERMINATION, kind=JudgementKind.FAIL, text=status)
+    reasons = [as_text(body.get("error")), "" if status == "completed" else status]
+    for reason in filter(None, reasons):
+        yield RecordedJudgement(name=TERMINATION, kind=JudgementKind.FAIL, text=reason)

@@ -31,7 +31,18 @@ _LISTS: Final = (
     *("trajectory", "steps", "intermediate_steps", "history", "trace"),
     *("log", "logs", "react_steps", "scratchpad"),
 )
-_TASKS: Final = ("task", "question", "query", "instruction", "goal", "problem", "task_description", "input", "prompt")
+_TASKS: Final = (
+    "task",
+    "question",
+    "query",
+    "instruction",
+    "goal",
+    "problem",
+    "task_description",
+    "intent",
+    "input",
+    "prompt",
+)
 _IDS: Final = ("task_id", "instance_id", "question_id", "episode_id", "run_id", "uid", "id")
 # `answer` may be the expected one.
 _ANSWERS: Final = ("final_answer", "prediction", "predicted_answer", "model_answer", "output", "response")

@@ -328,3 +328,22 @@ def test_calls_of_appworld_are_one_run() -> None:
     assert (first.tokens_in, first.tokens_out, first.cost_usd) == (9, 2, Decimal("0.01"))
     assert fixtures.request_contents(second) == ["Buy Dune."]
     assert fixtures.answer_contents(run) == ["print(1)", "print(1)"]
+
+
+def test_graded_conversations_are_turns() -> None:
+    call = {"name": "find", "inputParameters": {"title": "Dune"}, "output": "3"}
+    turns = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "3 copies", "toolsCalled": [call]}]
+    case = {"name": "c", "scenario": "greet", "turns": turns, "metricsData": [{"name": "Role", "score": 0.1}]}
+    messages = [
+        {"type": "human", "content": "Hi"},
+        {"type": "ai", "content": "", "tool_calls": [{"name": "find", "args": {"title": "Dune"}}]},
+        {"type": "tool", "content": "3"},
+        {"type": "ai", "content": "3 copies", "tool_calls": None},
+    ]
+    row = {"user_input": messages, "reference": "3", "Role": 0.1}
+    for value in ({"conversationalTestCases": [case]}, [row]):
+        ((run,), problems) = fixtures.detect_and_read("graded-answers", orjson.dumps(value))
+        (tool,) = fixtures.steps(run, StepType.TOOL)
+        assert (tool.tool_name, tool.input, tool.output) == ("find", {"title": "Dune"}, "3")
+        assert fixtures.answer_contents(run)[-1] == "3 copies"
+        assert ([(item.name, item.value) for item in run.judgements], problems) == ([("Role", 0.1)], [])

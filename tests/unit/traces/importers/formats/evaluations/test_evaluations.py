@@ -179,6 +179,14 @@ def test_samples_of_agentbench_have_results() -> None:
     assert (fixtures.answer_contents(run), run.tags, problems) == (["Yes."], ("sample:3",), [])
 
 
+def test_samples_of_agentbench_that_failed_have_errors() -> None:
+    row = {"index": 4, "error": "NETWORK_ERROR", "info": "timeout", "output": None, "time": {"timestamp": 1}}
+    ((run,), problems) = fixtures.detect_and_read("agentbench", fixtures.json_lines([row]))
+    assert (run.status, run.steps[0].error) == (RunStatus.FAILED, "the trial ended before any message: NETWORK_ERROR")
+    assert [(item.kind, item.text) for item in run.judgements] == [(JudgementKind.FAIL, "NETWORK_ERROR")]
+    assert problems == []
+
+
 def test_usage_of_a_user_that_only_calls_tools_is_kept() -> None:
     call = {"id": "c1", "name": "find_book", "arguments": {"title": "Dune"}}
     messages = [

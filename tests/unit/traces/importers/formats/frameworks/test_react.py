@@ -102,3 +102,9 @@ def test_texts_of_steps_are_divided() -> None:
         ("Finish", {"input": "2"}, None),
     ]
     assert (fixtures.answer_contents(run), run.steps[-1].output, problems) == (["I look.", None], {"text": "2"}, [])
+
+
+def test_intents_are_tasks() -> None:
+    step = {"observation": "[1] link", "action": "click [1]"}
+    ((run,), _) = fixtures.detect_and_read("react", orjson.dumps({"intent": "Find Dune", "trajectory": [step]}))
+    assert run.name == "Find Dune"
