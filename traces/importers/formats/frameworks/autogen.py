@@ -14,7 +14,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common import benchmark_scores
 from traces.importers.common.identity import content_id
-from traces.importers.common.judgements import judgement
+from traces.importers.common.judgements import judgement, termination
 from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.speakers import Result, Team, Utterance, Voice, build_steps, classify_speaker, join_lines
@@ -57,10 +57,16 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per conversation of the file."""
     values = [(record.value, record.location) for record in source.records()]
     if source.is_lines and not any(_chats(value) for value, _ in values):
-        values = [([value for value, _ in values], "")]
+        values = [(_stream([value for value, _ in values]), "")]
     for value, location in values:
         for name, body, messages in _chats(value):
             yield _run(body, messages, name, location)
+
+
+def _stream(lines: list[JSONValue]) -> JSONValue:
+    """Return the messages of a stream, with the result that ended it."""
+    result = as_object(lines[-1])
+    return {**result, "messages": lines[:-1]} if "stop_reason" in result and not result.get("messages") else lines
 
 
 _Chat = tuple[str, JSONObject, list[JSONObject]]
@@ -147,6 +153,8 @@ def _run(body: JSONObject, messages: list[JSONObject], name: str, location: str)
     judgements = [*benchmark_scores.read_judgements(body)]
     if isinstance(correct, bool):
         judgements.append(judgement("correct", correct))
+    if reason := as_text(body.get("stop_reason")):
+        judgements.append(termination(reason))
     model_usage = as_object(as_object(body.get("cost")).get("usage_including_cached_inference"))
     used_models = [key for key, value in model_usage.items() if isinstance(value, dict)]
     only_model = used_models[0] if len(used_models) == 1 else as_text(first_member(body, "llm_name", "model"))

@@ -33,11 +33,11 @@ _CONTEXT: Final = frozenset(
         "SelectSpeakerEvent",
         "UserInputRequestedEvent",
         "ModelClientStreamingChunkEvent",
-        "CodeExecutionEvent",
     }
 )
+_EXECUTION: Final = "CodeExecutionEvent"
 _THOUGHT: Final = "ThoughtEvent"
-TYPES: Final = frozenset({*_MESSAGE_TYPES, _CALLS, *_RESULTS, *_CONTEXT, _THOUGHT})
+TYPES: Final = frozenset({*_MESSAGE_TYPES, _CALLS, *_RESULTS, *_CONTEXT, _THOUGHT, _EXECUTION})
 # Messages in an agent's context, and the events that they are.
 _EVENTS: Final = {
     "AssistantMessage": "ToolCallRequestEvent",
@@ -56,8 +56,15 @@ def build_utterances(messages: Sequence[JSONObject], location: str) -> list[Utte
         if message.get("type") == _THOUGHT:
             thoughts.setdefault(source, []).append({"type": "thinking", "thinking": as_text(message.get("content"))})
             continue
+        if message.get("type") == _EXECUTION:
+            message = {**message, **_execution(as_object(message.get("result")))}
         utterances.append(_utterance(message, thoughts.pop(source, []), f"{location}/{index}"))
     return utterances
+
+
+def _execution(result: JSONObject) -> JSONObject:
+    """Return what the execution of code printed as the text of a message, as earlier versions write it."""
+    return {"content": f"exitcode: {as_text(result.get('exit_code'))}\n{as_text(result.get('output'))}", "result": None}
 
 
 def add_events(thread: Sequence[JSONObject], contexts: Iterable[JSONObject]) -> list[JSONObject]:
@@ -161,5 +168,5 @@ def _content_blocks(content: JSONValue) -> JSONValue:
 def _join_thoughts(thoughts: list[JSONValue], content: JSONValue) -> JSONValue:
     if not thoughts:
         return content if not isinstance(content, dict) else [{"type": "json", "json": content}]
-    blocks = content_blocks(content)
+    blocks = [{"type": "json", "json": content}] if isinstance(content, dict) else content_blocks(content)
     return [*thoughts, *blocks]

@@ -335,3 +335,26 @@ def test_event_log_has_calls_of_agents() -> None:
     assert (first.model, first.tokens_in, last.tokens_in, run.status) == ("gpt-4o", 20, 9, "failed")
     assert (tool.call_id, tool.output, tool.parent, failure.error) == ("c1", "3 copies", speaker.key, "no shop")
     assert request_messages(last) == messages
+
+
+def test_streams_of_events_have_code_answers_and_an_end() -> None:
+    code = {"code_blocks": [{"code": "print(1)", "language": "python"}], "retry_attempt": 0}
+    lines = [
+        {"source": "user", "type": "TextMessage", "content": "Print 1."},
+        {"source": "coder", "type": "CodeGenerationEvent", "content": "```python\nprint(1)\n```", **code},
+        {"source": "coder", "type": "CodeExecutionEvent", "result": {"exit_code": 1, "output": "no print"}},
+        {"source": "coder", "type": "ThoughtEvent", "content": "It failed."},
+        {"source": "coder", "type": "StructuredMessage", "content": {"answer": 3}},
+        {"messages": [], "stop_reason": "Maximum number of messages 4 reached"},
+    ]
+    ((run,), problems) = fixtures.detect_and_read("autogen", fixtures.json_lines(lines))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.input, tool.error) == ({"code": ["print(1)\n"]}, "exit code 1")
+    assert fixtures.answer_contents(run)[1] == [
+        {"type": "thinking", "thinking": "It failed."},
+        {"type": "json", "json": {"answer": 3}},
+    ]
+    assert [(item.name, item.text) for item in run.judgements] == [
+        ("termination_reason", "Maximum number of messages 4 reached")
+    ]
+    assert (run.steps[0].attributes, problems) == ({}, [])
