@@ -53,7 +53,7 @@ class _Recording:
     @property
     def llm(self) -> JSONObject:
         settings = as_object(as_object(self.state.get("agent")).get("llm"))
-        return settings or as_object(as_object(self.body.get("metadata")).get("llm_config"))
+        return settings or as_object(first_member(as_object(self.body.get("metadata")), "llm_config", "llm"))
 
     @property
     def metrics(self) -> JSONObject:
@@ -173,7 +173,16 @@ def _folder(name: str) -> str:
 
 
 def _flatten(events: list[JSONValue]) -> list[JSONObject]:
-    return [as_object(event) for item in events for event in list_or_single(item)] or [{}]
+    return [event for item in events for event in _pair(list_or_single(item))] or [{}]
+
+
+def _pair(events: list[JSONValue]) -> list[JSONObject]:
+    """Return events of which the first caused the others, if these do not state it."""
+    if not events:
+        return []
+    first, *others = (as_object(event) for event in events)
+    cause = first.get("id")
+    return [first, *(event if "cause" in event or cause is None else {**event, "cause": cause} for event in others)]
 
 
 def _order(event: JSONObject) -> tuple[str, int]:
@@ -184,8 +193,11 @@ def _order(event: JSONObject) -> tuple[str, int]:
 
 def _run(recording: _Recording) -> RecordedRun:
     is_sdk = any("kind" in event for event in recording.events[:5])
-    read_session = openhands_sdk.build_session if is_sdk else openhands_actions.build_session
-    session: Session = read_session(recording.events, recording.location)
+    session: Session = (
+        openhands_sdk.build_session(recording.events, recording.location, recording.metrics)
+        if is_sdk
+        else openhands_actions.build_session(recording.events, recording.location)
+    )
     messages = _with_task(session.messages, recording)
     llm = recording.llm
     model = session.model or as_text(llm.get("model"))
@@ -252,5 +264,8 @@ def _verdicts(body: JSONObject) -> list[bool]:
         as_object(body.get("report")),
         as_object(body.get("test_result")),
         as_object(as_object(body.get("test_result")).get("report")),
+        # Early versions have numbers there.
+        as_object(as_object(body.get("test_result")).get("result")),
     ]
-    return [verdict for report in reports if isinstance(verdict := report.get("resolved"), bool)]
+    verdicts = (report.get("resolved") for report in reports)
+    return [bool(verdict) for verdict in verdicts if isinstance(verdict, bool) or verdict in (0, 1)]

@@ -27,12 +27,18 @@ KINDS: Final = frozenset(
 )
 
 
-def build_session(events: Sequence[JSONObject], location: str) -> Session:
-    """Build the session of a list of events."""
+# What an action states beside its call.
+_ACTION_DETAILS: Final = ("summary", "security_risk")
+
+
+def build_session(events: Sequence[JSONObject], location: str, totals: JSONObject) -> Session:
+    """Build the session of a list of events; `totals` are what an evaluation states of its usage."""
     session = Session()
     answers: dict[str, JSONObject] = {}
     # By the ids of their actions.
     call_ids: dict[str, str] = {}
+    # By the ids of their calls.
+    details: dict[str, JSONObject] = {}
     for index, event in enumerate(events):
         event_location, kind = f"{location}/{index}", as_text(event.get("kind"))
         match kind:
@@ -44,7 +50,8 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
             case "MessageEvent":
                 _message(session, event, answers, event_location)
             case "ActionEvent":
-                call_ids[as_text(event.get("id"))] = as_text(_call(event)["id"])
+                call_id = call_ids[as_text(event.get("id"))] = as_text(_call(event)["id"])
+                details[call_id] = {name: event[name] for name in _ACTION_DETAILS if event.get(name)}
                 _action(session, event, answers, event_location)
             case "Condensation":
                 offset = event.get("summary_offset")
@@ -60,8 +67,9 @@ def build_session(events: Sequence[JSONObject], location: str) -> Session:
             case "ConversationStateUpdateEvent":
                 _state(session, event)
             case _ if kind in _RESULTS:
-                _append(session, event, _result(event, call_ids), event_location)
-    _add_usage(session, answers)
+                result = _result(event, call_ids)
+                _append(session, event, result | details.get(as_text(result["tool_call_id"]), {}), event_location)
+    _add_usage(session, answers, totals)
     return session
 
 
@@ -163,10 +171,10 @@ def _state(session: Session, event: JSONObject) -> None:
         session.metadata["stats"] = statistics
 
 
-def _add_usage(session: Session, answers: dict[str, JSONObject]) -> None:
+def _add_usage(session: Session, answers: dict[str, JSONObject], totals: JSONObject) -> None:
     """Add the tokens of each answer, which the statistics of the session have by response, and the cost of all."""
     statistics = as_object(session.metadata.get("stats"))
-    metrics = [as_object(item) for item in as_object(statistics.get("usage_to_metrics")).values()]
+    metrics = [as_object(item) for item in as_object(statistics.get("usage_to_metrics")).values()] or [totals]
     for usage in (usage for item in metrics for usage in as_objects(item.get("token_usages"))):
         answer = answers.get(as_text(usage.get("response_id")))
         if answer is not None:

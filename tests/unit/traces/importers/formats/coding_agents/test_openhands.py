@@ -292,3 +292,33 @@ def test_instructions_may_be_a_whole_message() -> None:
     for events in (typed, actions):
         ((run,), _) = fixtures.detect_and_read("openhands", orjson.dumps(events))
         assert request_contents(fixtures.steps(run, StepType.MODEL)[0]) == ["Count what is on the shelf."]
+
+
+def test_evaluations_by_the_sdk_have_models_and_tokens() -> None:
+    usage = {"model": "claude-sonnet", "prompt_tokens": 100, "completion_tokens": 10, "response_id": "r1"}
+    call = {"tool_name": "terminal", "tool_call_id": "c1", "llm_response_id": "r1", "summary": "list files"}
+    action = {"id": "e1", "source": "agent", "kind": "ActionEvent", "action": {"command": "ls"}, **call}
+    result = {"kind": "TerminalObservation", "content": [{"type": "text", "text": "a.py"}]}
+    observation = {"source": "environment", "kind": "ObservationEvent", "action_id": "e1", "observation": result}
+    row = {
+        "instance_id": "x-1",
+        "instruction": "Fix it.",
+        "history": [action, observation],
+        "metadata": {"llm": {"model": "litellm/claude-sonnet", "temperature": 0.5}},
+        "metrics": {"accumulated_cost": 0.25, "token_usages": [usage]},
+        "test_result": {"result": {"resolved": 0}},
+    }
+    (run,) = read(("output.jsonl", row))
+    (model,), (tool,) = fixtures.steps(run, StepType.MODEL), fixtures.steps(run, StepType.TOOL)
+    assert (model.model, model.tokens_in, model.tokens_out) == ("claude-sonnet", 100, 10)
+    assert ModelRequest(model.input).parameters == {"temperature": 0.5}
+    assert (tool.output, tool.attributes) == ("a.py", {"summary": "list files"})
+    assert [(item.name, item.kind) for item in run.judgements] == [("resolved", JudgementKind.FAIL)]
+
+
+def test_pairs_of_events_need_no_cause() -> None:
+    action = {"id": 0, "source": "agent", "action": "run", "args": {"command": "ls", "thought": "I look."}}
+    result = {"id": 1, "source": "agent", "observation": "run", "content": "a.py", "extras": {"exit_code": 0}}
+    (run,) = read(("output.jsonl", {"instance_id": "x-1", "instruction": "Fix it.", "history": [[action, result]]}))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.input, tool.output) == ({"command": "ls"}, "a.py")
