@@ -46,7 +46,7 @@ from traces.importers.formats.histories import (
 )
 from traces.importers.formats.inspect import logs
 from traces.importers.formats.langgraph import events, states
-from traces.importers.formats.workflows import dify, flowise, n8n
+from traces.importers.formats.workflows import dify, flowise, langflow, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
 
@@ -293,6 +293,13 @@ FRAMEWORKS: Final = (
         sniff=detection.sniff_by_value(flowise.is_flow),
         parse=flowise.parse,
         by_line=lines_are_runs,
+    ),
+    Importer(
+        name=langflow.FORMAT,
+        title="Langflow messages",
+        sniff=detection.sniff_by_value(langflow.is_recording),
+        parse=langflow.parse,
+        has_ends=False,
     ),
     Importer(
         name=agno.FORMAT,

@@ -64,7 +64,7 @@ def add_milliseconds(start: datetime | None, milliseconds: JSONValue) -> datetim
 def _parse_iso_text(value: str, location: str) -> datetime:
     # Prela's HTTP exporter writes both an offset and a Z. Some clients write nanoseconds.
     iso_text = value.strip().removesuffix("Z") if re.search(r"[+-]\d\d:?\d\dZ$", value) else value.strip()
-    # BigQuery
+    # As Langflow and BigQuery write it.
     iso_text = iso_text.removesuffix(" UTC")
     try:
         time = datetime.fromisoformat(_FRACTION.sub(r".\1", iso_text))

@@ -180,9 +180,9 @@ def _pair(events: list[JSONValue]) -> list[JSONObject]:
     """Return events of which the first caused the others, if these do not state it."""
     if not events:
         return []
-    first, *others = (as_object(event) for event in events)
+    first, *effects = (as_object(event) for event in events)
     cause = first.get("id")
-    return [first, *(event if "cause" in event or cause is None else {**event, "cause": cause} for event in others)]
+    return [first, *(event if "cause" in event or cause is None else {**event, "cause": cause} for event in effects)]
 
 
 def _order(event: JSONObject) -> tuple[str, int]:

@@ -201,3 +201,29 @@ def test_flowise_agents_contain_their_tools() -> None:
 def test_executions_without_data_are_refused() -> None:
     with pytest.raises(BadFile, match="no known format has an object with the keys"):
         registry.detect(fixtures.sample("export", orjson.dumps({"id": 7, "status": "error", "workflowId": "w"})))
+
+
+def test_messages_of_langflow_have_the_calls_of_their_agents() -> None:
+    call = {"type": "tool_use", "name": "find", "tool_input": {"title": "Dune"}, "output": "3", "duration": 12}
+    failed_call: Any = {"type": "tool_use", "name": "order", "input": {}, "output": None, "error": "no stock"}
+    note = {"type": "text", "text": "3 copies", "header": {"title": "Output"}}
+    ids = {"session_id": "s1", "flow_id": "f1"}
+    answer = {
+        **ids,
+        "sender": "Machine",
+        "text": "3 copies",
+        "timestamp": "2026-02-01 10:00:05.123456 UTC",
+        "properties": {"source": {"source": "gpt-4o"}, "usage": {"input_tokens": 20, "output_tokens": 4}},
+        "content_blocks": [{"title": "Agent Steps", "contents": [call, failed_call, note]}],
+    }
+    request = {**ids, "sender": "User", "text": "Is Dune in stock?", "timestamp": "2026-02-01 10:00:00 UTC"}
+    output = {"inputs": {"input_value": request["text"]}, "outputs": [{"results": {"message": {"data": answer}}}]}
+    for value in ([request, answer], {"session_id": "s1", "outputs": [output]}):
+        ((run,), problems) = fixtures.detect_and_read("langflow", orjson.dumps(value))
+        assert (run.external_id, run.name, problems) == ("s1", "Is Dune in stock?", [])
+        tool, failed_tool = fixtures.steps(run, StepType.TOOL)
+        assert (tool.input, tool.output, tool.attributes["duration"]) == ({"title": "Dune"}, "3", 12)
+        assert (failed_tool.tool_name, failed_tool.error) == ("order", "no stock")
+        model = fixtures.steps(run, StepType.MODEL)[-1]
+        assert (model.model, model.tokens_in, str(model.ended_at)[17:19]) == ("gpt-4o", 20, "05")
+        assert model.attributes["contents"] == [note]
