@@ -47,10 +47,12 @@ def _agent(agent: JSONObject, tools: list[JSONValue], location: str) -> Recorded
     config = as_object(agent.get("llm_config"))
     model, name = as_text(config.get("model")), as_text(agent.get("name"))
     messages = as_list(agent["messages"])
+    has_instructions = any(as_object(message).get("role") == "system" for message in messages)
     setting = TranscriptSettings(
         model=model,
         provider=normalize_provider(first_member(config, "provider_name", "model_endpoint_type"), model),
         tools=tools,
+        system=None if has_instructions else agent.get("system"),
         agent=name or "agent",
     )
     entries = [

@@ -237,3 +237,11 @@ def test_events_of_llamaindex_agents_are_a_run() -> None:
         assert results(run) == [("c1", "find_book", "no shelf", "no shelf")]
         assert [len(ModelRequest(step.input).messages) for step in (first, last)] == [1, 3]
         assert (last.model, last.tokens_in, run.steps[-1].output, problems) == ("gpt-4o", 9, {"text": "No."}, [])
+
+
+def test_agents_of_letta_without_stored_instructions_have_theirs() -> None:
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    agent = {"name": "clerk", "system": "Be kind.", "llm_config": {"model": "gpt-4o"}, "messages": messages}
+    ((run,), problems) = fixtures.detect_and_read("letta", orjson.dumps({"agents": [agent]}))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert (fixtures.request_contents(model), problems) == (["Be kind.", "Hi"], [])
