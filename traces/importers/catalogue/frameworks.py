@@ -165,8 +165,9 @@ FRAMEWORKS: Final = (
     Importer(
         name=terminal_bench.FORMAT,
         title="Terminal-Bench results",
-        sniff=detection.sniff_by_value(terminal_bench.is_result),
-        parse=terminal_bench.parse,
+        sniff=terminal_bench.sniff,
+        parse_together=terminal_bench.parse,
+        keys=terminal_bench.keys,
         by_line=lines_are_runs,
     ),
     Importer(

@@ -79,7 +79,7 @@ _OBJECT_SETTINGS = ("thinking", "reasoning")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Transcript:
+class Transcript:
     """A transcript and the object around it."""
 
     body: JSONObject
@@ -97,7 +97,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             lines += [TranscriptMessage(value=line, location=record.location)] if line else []
             continue
         try:
-            yield from [_run(transcript) for transcript in _transcripts(record.value, record.location, source.name)]
+            yield from [_run(transcript) for transcript in read_transcripts(record.value, record.location, source.name)]
         except BadFile as problem:
             if not source.has_rows:
                 raise
@@ -121,32 +121,33 @@ def _line(value: JSONValue) -> JSONObject | None:
 def _lines_run(lines: list[TranscriptMessage], source: Source) -> RecordedRun:
     values = [line.value for line in lines]
     if not all(map(is_message, values)):
-        return _run(_Transcript(body={}, messages=[*normalize_items(values)], location="", name=source.name))
+        return _run(Transcript(body={}, messages=[*normalize_items(values)], location="", name=source.name))
     messages = drop_unreadable(lines, source.problems)
-    transcript = _Transcript(body={}, messages=[message.value for message in messages], location="", name=source.name)
+    transcript = Transcript(body={}, messages=[message.value for message in messages], location="", name=source.name)
     return _run(transcript, messages)
 
 
-def _transcripts(value: JSONValue, location: str, name: str) -> Iterator[_Transcript]:
+def read_transcripts(value: JSONValue, location: str, name: str) -> Iterator[Transcript]:
+    """Yield the transcripts in a value; `extra` of each is the answer beside its messages."""
     if isinstance(value, list):
         if _are_messages(value):
-            yield _Transcript(body={}, messages=value, location=location, name=name)
+            yield Transcript(body={}, messages=value, location=location, name=name)
         elif is_item_list(value):
-            yield _Transcript(body={}, messages=[*normalize_items(value)], location=location, name=name)
+            yield Transcript(body={}, messages=[*normalize_items(value)], location=location, name=name)
         else:
             for index, item in enumerate(value):
-                yield from _transcripts(item, f"{location}/{index}", name)
+                yield from read_transcripts(item, f"{location}/{index}", name)
         return
     body = _litellm_call(as_object(value))
     if items := page_items(body):
-        yield from _transcripts(items, f"{location}/data", name)
+        yield from read_transcripts(items, f"{location}/data", name)
         return
     request = request_of(body)
     messages = first_member(request, *LISTS)
     if messages is None:
         raise BadFile("a chat transcript needs `messages`", location or "/messages")
     extra = _recorded_answer(body, as_list(messages), as_text(request.get("model")))
-    yield _Transcript(
+    yield Transcript(
         body={**body, **request},
         messages=require_list(messages, f"{location}/messages"),
         location=location,
@@ -239,15 +240,15 @@ def _usage(body: JSONObject) -> JSONValue:
     return first_member(body, "usage") or {name: body[name] for name in _COUNTS if name in body}
 
 
-def _settings(body: JSONObject) -> JSONObject:
+def read_settings(body: JSONObject) -> JSONObject:
     """Return what shapes the answers."""
     objects: JSONObject = {name: body[name] for name in _OBJECT_SETTINGS if has_object(body, name)}
     return {**{key: value for key, value in body.items() if key in _SAMPLING}, **objects}
 
 
-def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) -> RecordedRun:
+def _run(transcript: Transcript, lines: list[TranscriptMessage] | None = None) -> RecordedRun:
     """Build the run of a transcript; `lines` are its messages if the file has one message per line."""
-    body, settings = transcript.body, _settings(transcript.body)
+    body, settings = transcript.body, read_settings(transcript.body)
     model = _model(body)
     setting = TranscriptSettings(
         model=model,
@@ -270,7 +271,7 @@ def _run(transcript: _Transcript, lines: list[TranscriptMessage] | None = None) 
     return build_run(_facts(transcript, messages), steps, location=transcript.location)
 
 
-def _entries(transcript: _Transcript) -> Iterator[TranscriptMessage]:
+def _entries(transcript: Transcript) -> Iterator[TranscriptMessage]:
     """Yield the messages; after an answer with calls in its text, that of the user is what they returned."""
     is_result = False
     for index, message in enumerate(transcript.messages):
@@ -303,9 +304,9 @@ def _model(body: JSONObject) -> str:
     return next((model for name in names if (model := find_model_name(as_text(name)))), "")
 
 
-def _facts(transcript: _Transcript, messages: list[TranscriptMessage]) -> RunFacts:
+def _facts(transcript: Transcript, messages: list[TranscriptMessage]) -> RunFacts:
     body = transcript.body
-    mapped_fields = _NOT_METADATA | _NOT_PARAMETERS | _settings(body).keys()
+    mapped_fields = _NOT_METADATA | _NOT_PARAMETERS | read_settings(body).keys()
     metadata = {key: value for key, value in body.items() if key not in mapped_fields}
     scores: JSONObject = {key: value for key, value in as_object(body.get("outcome")).items() if value is not None}
     scores |= {key: body[key] for key in ("reward", "score") if body.get(key) is not None}
