@@ -47,6 +47,7 @@ from traces.importers.formats.terminal_agents import (
     windsurf,
     zed_threads,
 )
+from traces.importers.formats.training import text_rows
 from traces.importers.importer import Importer, lines_are_runs
 
 
@@ -322,6 +323,13 @@ AGENTS: Final = (
         title="ShareGPT conversations",
         sniff=sharegpt.sniff,
         parse=sharegpt.parse,
+        by_line=lines_are_runs,
+    ),
+    Importer(
+        name=text_rows.FORMAT,
+        title="rows of training data as text",
+        sniff=detection.sniff_by_value(text_rows.is_row, detection.LIKELY),
+        parse=text_rows.parse,
         by_line=lines_are_runs,
     ),
     Importer(

@@ -23,6 +23,7 @@ from traces.core.json_access import (
     omit,
 )
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.importers.files.json_reader import parse_embedded, parse_shared
 
 _ROLES: Final = {
@@ -32,9 +33,7 @@ _ROLES: Final = {
     "model": "assistant",
     "function": "tool",
     "developer": "system",
-    # smolagents
-    "tool-call": "assistant",
-    "tool-response": "user",
+    **{"tool-call": "assistant", "tool-response": "user"},  # smolagents
     "HumanMessage": "user",
     "AIMessage": "assistant",
     "AIMessageChunk": "assistant",
@@ -111,7 +110,7 @@ def normalize_tools(value: JSONValue) -> list[JSONValue]:
 
 def normalize_tool_call(value: JSONValue) -> JSONObject:
     """Convert any client's call to `{id, name, arguments}` with parsed arguments."""
-    call = as_object(value)
+    call = value if isinstance(value, dict) else as_object(parse_embedded(value))
     function = as_object(first_member(call, "function", "functionCall", "function_call", "custom")) or call
     arguments = first_member(function, "arguments", "args", "input", "parameters")
     if arguments is None:
@@ -300,7 +299,9 @@ def _is_function_call(block: JSONValue) -> bool:
 
 
 def _tool_message(value: JSONObject, extra: JSONObject) -> JSONObject:
-    call_id = normalize_call_id(first_member(value, "tool_call_id", "id", "toolCallId"))
+    id = first_member(value, "tool_call_id", "id", "toolCallId")
+    # SWE-agent has a list of one.
+    call_id = normalize_call_id(id or first_item(value.get("tool_call_ids")))
     content = _collapse_blocks(_normalize_blocks(value.get("content")))
     return {"role": "tool", "content": content, **({"tool_call_id": call_id} if call_id else {}), **extra}
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
 
@@ -13,6 +14,11 @@ from traces.importers.files.json_reader import parse_embedded
 _LONGEST: Final = 200_000
 # An array of numpy has no commas. A text in it has no line break as such.
 _ROWS: Final = re.compile(r"\}\s*\n\s*\{")
+_CALL_NAME: Final = re.compile(r"[\w .:/-]+")
+_MARKS: Final = re.compile(r"\\.|[\[\](){},'\"]", re.S)
+_QUOTES: Final = frozenset("'\"")
+_OPENING: Final = frozenset("[({")
+_CLOSING: Final = frozenset("])}")
 
 
 def parse_literal(value: JSONValue) -> JSONValue:
@@ -50,6 +56,43 @@ def parse_cell(value: JSONValue) -> JSONValue:
     except (ValueError, SyntaxError, TypeError, OverflowError, MemoryError, RecursionError):
         return value
     return cell
+
+
+def parse_calls(content: str) -> list[tuple[str, JSONObject]]:
+    """Parse calls such as `[Find Book(title="Dune"), count()]`; names may have spaces. Empty for any other text."""
+    text = content.strip()
+    if len(text) > _LONGEST or not (text.startswith("[") and text.endswith(")]")):
+        return []
+    calls = [_parse_call(part) for part in _split(text[1:-1])]
+    return [call for call in calls if call is not None] if None not in calls else []
+
+
+def _split(text: str) -> Iterator[str]:
+    """Yield the parts between commas that are outside of brackets and texts."""
+    depth, quote, start = 0, "", 0
+    for match in _MARKS.finditer(text):
+        mark = match[0]
+        if quote:
+            quote = "" if mark == quote else quote
+        elif mark in _QUOTES:
+            quote = mark
+        elif mark in _OPENING:
+            depth += 1
+        elif mark in _CLOSING:
+            depth -= 1
+        elif mark == "," and not depth:
+            yield text[start : match.start()]
+            start = match.end()
+    yield text[start:]
+
+
+def _parse_call(text: str) -> tuple[str, JSONObject] | None:
+    name, parenthesis, arguments = text.strip().partition("(")
+    if not parenthesis or not _CALL_NAME.fullmatch(name.strip()):
+        return None
+    # Python allows no spaces in a name.
+    fields = parse_object(f"call({arguments}")
+    return None if fields is None else (name.strip(), fields)
 
 
 def _plain(node: ast.expr) -> object:

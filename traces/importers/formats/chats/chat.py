@@ -21,6 +21,7 @@ from traces.core.json_access import (
     text_or_json,
 )
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import benchmark_scores, transcripts
@@ -50,7 +51,8 @@ _TRIAL = frozenset(
 )
 # Where the messages of a transcript are, in the terms of benchmarks and data sets.
 LISTS = ("messages", "traj", "trajectory", "conversation", "conversations", "history", "turns", "chat")
-_NOT_METADATA = frozenset({*LISTS, "tools", "functions", "request", "response", "run_id", "kwargs", "completion"})
+_TOOLS = ("tools", "functions", "available_tools")
+_NOT_METADATA = frozenset({*LISTS, *_TOOLS, "request", "response", "run_id", "kwargs", "completion"})
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _NOT_PARAMETERS = frozenset({"messages", "model", "tools", "functions", "system", "response_format", "stream"})
 _SAMPLING = frozenset(
@@ -185,6 +187,9 @@ def request_of(body: JSONObject) -> JSONObject:
     lists: JSONObject = {name: value for name, text in texts.items() if isinstance(value := parse_embedded(text), list)}
     if has_list(body, "prompt") and has_list(body, "completion"):
         lists |= {"messages": [*as_list(body["prompt"]), *as_list(body["completion"])], "prompt": None}
+    elif has_list(body, "input") and isinstance(body.get("output"), str) and is_message(first_item(body["input"])):
+        answer: JSONObject = {"role": "assistant", "content": body["output"]}
+        lists |= {"messages": [*as_list(body["input"]), answer], "input": None, "output": None}
     return {**request, **lists}
 
 
@@ -253,7 +258,7 @@ def _run(transcript: Transcript, lines: list[TranscriptMessage] | None = None) -
     setting = TranscriptSettings(
         model=model,
         provider=normalize_provider(first_member(body, "provider"), model),
-        tools=normalize_tools(first_member(body, "tools", "functions") or []),
+        tools=normalize_tools(first_member(body, *_TOOLS) or []),
         parameters=normalize_parameters(settings),
         response_format=body.get("response_format"),
         system=_system(body, transcript.messages),

@@ -1,7 +1,7 @@
 """ShareGPT conversations: lists of `{from, value}` or `{role, value}`, the usual shape of training data sets."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
@@ -15,6 +15,7 @@ from traces.importers.common.messages import normalize_tools
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
+from traces.importers.files import python_literals
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_list
 from traces.importers.files.sample import Sample
@@ -139,8 +140,10 @@ def _recorded_message(turn: JSONObject, role: str, result: JSONObject, location:
         return TranscriptMessage(
             location=location, value={"role": role, "content": None, "tool_calls": _calls(content)}
         )
-    actions = text_calls(as_text(content), result.get("value")) if role == "assistant" else ()
-    return TranscriptMessage(location=location, value={"role": role, "content": content}, actions=actions)
+    actions: Sequence[TextAction] = ()
+    if role == "assistant":
+        actions = text_calls(as_text(content), result.get("value")) or [*_listed_calls(as_text(content), result)]
+    return TranscriptMessage(location=location, value={"role": role, "content": content}, actions=tuple(actions))
 
 
 def _calls(value: JSONValue) -> list[JSONValue]:
@@ -165,9 +168,20 @@ def text_calls(content: str, result: JSONValue) -> tuple[TextAction, ...]:
     )
 
 
+def _listed_calls(content: str, result: JSONObject) -> Iterator[TextAction]:
+    """Yield the calls of a text that is a list of them in the syntax of Python, if results follow it."""
+    calls = python_literals.parse_calls(content) if result else []
+    outputs = as_list(parse_embedded(result.get("value")))
+    is_by_call = len(outputs) == len(calls)
+    for index, (name, arguments) in enumerate(calls):
+        output = outputs[index] if is_by_call else result.get("value")
+        body = as_object(output)
+        yield TextAction(name=name, arguments=arguments, output=body.get("results", output))
+
+
 def _json_calls(content: str) -> Iterator[tuple[str, JSONValue]]:
-    """Yield calls in the style of Hermes models."""
-    for call in (as_object(parse_embedded(match.strip())) for match in _TAGGED_CALL.findall(content)):
+    """Yield calls in the style of Hermes models, whose own data set has them as literals of Python."""
+    for call in (as_object(python_literals.parse_literal(match.strip())) for match in _TAGGED_CALL.findall(content)):
         if name := as_text(call.get("name")):
             yield name, first_member(call, "arguments", "parameters")
 
@@ -180,7 +194,7 @@ def _xml_calls(content: str) -> Iterator[tuple[str, JSONValue]]:
 
 def _results(result: JSONValue) -> list[JSONValue]:
     """Return the results that a text has in tags, without these; Hermes Agent repeats the call in them."""
-    bodies = [parse_embedded(text.strip()) for text in _TAGGED_RESULT.findall(as_text(result))]
+    bodies = [python_literals.parse_literal(text.strip()) for text in _TAGGED_RESULT.findall(as_text(result))]
     return [
         body["content"] if isinstance(body, dict) and {"name", "content"} <= body.keys() else body for body in bodies
     ]

@@ -1,0 +1,1 @@
+"""Rows of training data in which a conversation is one text, or two."""
