@@ -5,6 +5,7 @@ from typing import Final
 from traces.importers import detection
 from traces.importers.common.messages import is_message
 from traces.importers.files.sample import Sample
+from traces.importers.formats.chat_exports import importer as chat_exports
 from traces.importers.formats.chats import chat, chatgpt, client_chats
 from traces.importers.formats.databases import autogen_database
 from traces.importers.formats.frameworks import autogen, camel, crewai, metagpt, react, smolagents
@@ -43,6 +44,13 @@ CONVERSATIONS: Final = (
         title="chats of Claude, Continue and LlamaIndex",
         sniff=detection.sniff_by_value(client_chats.is_chat),
         parse=client_chats.parse,
+    ),
+    Importer(
+        name=chat_exports.FORMAT,
+        title="chats of LobeChat, TypingMind, Chatbox, LM Studio, SillyTavern and big-AGI",
+        sniff=detection.sniff_by_value(chat_exports.is_export),
+        parse=chat_exports.parse,
+        has_ends=False,
     ),
     Importer(name=react.FORMAT, title="ReAct logs", sniff=react.sniff, parse=react.parse, by_line=react.lines_are_runs),
     Importer(name="chatgpt", title="ChatGPT exports", sniff=chatgpt.sniff, parse=chatgpt.parse),

@@ -36,6 +36,15 @@ class Pieces:
         answer = self._open(time, location, answer_id)
         answer["tool_calls"] = [*as_list(answer["tool_calls"]), call]
 
+    def end_answer(self) -> None:
+        """Make the next piece another answer."""
+        self._answer = None
+
+    def annotate(self, facts: JSONObject) -> None:
+        """Add what is known of the answer."""
+        if self._answer is not None:
+            self._answer.update({name: value for name, value in facts.items() if value not in (None, "", [], {})})
+
     def add_result(self, message: JSONObject, location: str) -> None:
         self.messages.append(TranscriptMessage(value={"role": "tool", **message}, location=location))
         self._has_results = True
