@@ -306,7 +306,8 @@ def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
                 location=line.location,
                 # The output of a command lacks the request.
                 request_messages=None if messages or line.record.get("type") != "assistant" else [],
-                is_injected=is_summary or line.record.get("isMeta") is True,
+                is_injected=is_summary
+                or (line.record.get("isMeta") is True and not line.blocks("tool_result", "type")),
                 resets_history=is_summary,
             )
         )

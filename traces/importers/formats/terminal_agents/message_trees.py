@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_object, as_objects, as_text, first_member, has_object
+from traces.core.json_access import as_object, as_objects, as_text, first_member, has_object, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -18,6 +18,8 @@ FORMAT: Final = "session-tree"
 # The type of the line about the session -> the program that writes it.
 _PROGRAMS: Final = {"session_start": "droid", "session": "pi"}
 _SUMMARIES: Final = frozenset({"compaction", "compaction_state", "branch_summary"})
+# What an extension adds to the conversation.
+_ADDITION: Final = "custom_message"
 _TITLES: Final = frozenset({"title", "title_change", "session_info"})
 _NOT_FACTS: Final = frozenset({"role", "content", "timestamp", "toolCallId", "toolName", "isError", "stopReason"})
 _USAGE: Final = {
@@ -49,7 +51,9 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             # Older files have no parents: each line continues the one before it.
             parent = lines[-1].id if lines and "parentId" not in record else record.get("parentId")
             lines.append(Line(record=_as_line(record, parent), location=location))
-    events: list[JSONValue] = [_without_ids(line.record) for line in lines if not line.is_message]
+    events: list[JSONValue] = [
+        _event(line.record) for line in lines if not line.is_message or line.record["kind"] == _ADDITION
+    ]
     id = as_text(header.get("id")) or f"{FORMAT}-{content_id([line.record for line in lines[:2]], '')}"
     for number, branch in enumerate(branches(close_gaps(lines))):
         name = id if number == 0 else f"{id}/{branch.lines[branch.shared_length].id}"
@@ -67,12 +71,16 @@ def _as_line(record: JSONObject, parent: JSONValue) -> JSONObject:
     role = "assistant" if message.get("role") == "assistant" else "user" if message else kind
     if kind in _SUMMARIES:
         role, message = "user", {"role": "user", "content": first_member(record, "summary", "summaryText")}
+    elif kind == _ADDITION:
+        role, message = "user", {"role": "user", "content": record.get("content")}
     ids: JSONObject = {"uuid": record.get("id"), "parentUuid": parent}
     return {**record, **ids, "type": role, "kind": kind, **({"message": message} if message else {})}
 
 
-def _without_ids(record: JSONObject) -> JSONValue:
-    return {name: item for name, item in record.items() if name not in ("uuid", "parentUuid", "kind")}
+def _event(record: JSONObject) -> JSONValue:
+    """Return what a line states beside a message, of which the conversation has the content."""
+    contents = ("message", "content") if record["kind"] == _ADDITION else ()
+    return omit(record, "uuid", "parentUuid", "kind", *contents)
 
 
 def _run(id: str, header: JSONObject, lines: list[Line], metadata: JSONObject) -> RecordedRun:
@@ -100,9 +108,13 @@ def _title(metadata: JSONObject) -> str:
 
 def _entry(line: Line) -> TranscriptMessage:
     message = as_object(line.record["message"])
-    is_summary = line.record["kind"] in _SUMMARIES
+    kind = line.record["kind"]
+    is_summary = kind in _SUMMARIES
     return TranscriptMessage(
-        value=_message(line.record, message), location=line.location, is_injected=is_summary, resets_history=is_summary
+        value=_message(line.record, message),
+        location=line.location,
+        is_injected=is_summary or kind == _ADDITION,
+        resets_history=is_summary,
     )
 
 

@@ -151,14 +151,17 @@ def test_compaction_replaces_earlier_messages() -> None:
         line("m", None, content="Caveat: the user ran commands.", isMeta=True),
         line("u", "m", content="Count the red books."),
         line("s", "u", "system", subtype="informational"),
-        line("a", "s", "assistant", text_blocks("Three.")),
+        line("b", "s", "assistant", CALLS[:1]),
+        line("r", "b", content=RESULTS[:1], isMeta=True),
+        line("a", "r", "assistant", text_blocks("Three.")),
         line("c", None, "system", subtype="compact_boundary", logicalParentUuid="a"),
         line("d", "c", content="In short: three red books.", isCompactSummary=True),
         line("e", "d", content="And the blue ones?"),
         line("f", "e", "assistant", text_blocks("Five.")),
     ]
     (run,) = fixtures.read(FORMAT, lines)
-    first, second = fixtures.steps(run, StepType.MODEL)
+    first, _, second = fixtures.steps(run, StepType.MODEL)
+    assert fixtures.steps(run, StepType.TOOL)[0].output == "book 1", "a result is no remark of the program"
     assert fixtures.request_contents(first) == ["Caveat: the user ran commands.", "Count the red books."]
     assert fixtures.request_contents(second) == ["In short: three red books.", "And the blue ones?"]
     turns = [step.name for step in fixtures.steps(run, StepType.TURN)]

@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_list, as_object
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus, StepType
 
@@ -344,3 +345,25 @@ def test_last_title_of_a_session_tree_is_its_name() -> None:
     ]
     (run,) = fixtures.read("session-tree", lines)
     assert run.name == "Red books"
+
+
+def test_addition_of_an_extension_of_pi_is_in_the_requests() -> None:
+    addition = {
+        "type": "custom_message",
+        "id": "c",
+        "parentId": None,
+        "customType": "shelf",
+        "details": {"from": "kit"},
+    }
+    lines = [
+        {"type": "session", "version": 3, "id": "s", "cwd": "/shelf"},
+        {**addition, "content": "Shelf 3 is full.", "display": False},
+        {"type": "message", "id": "u", "parentId": "c", "message": {"role": "user", "content": "Count them."}},
+        {"type": "message", "id": "a", "parentId": "u", "message": {"role": "assistant", "content": "Five."}},
+    ]
+    (run,) = fixtures.read("session-tree", lines)
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert fixtures.request_contents(model) == ["Shelf 3 is full.", "Count them."]
+    assert [step.name for step in fixtures.steps(run, StepType.TURN)] == ["Count them."]
+    (event,) = (as_object(event) for event in as_list(run.metadata["events"]))
+    assert (event["customType"], event["details"]) == ("shelf", {"from": "kit"})
