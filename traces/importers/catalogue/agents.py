@@ -114,7 +114,8 @@ AGENTS: Final = (
         name=cursor.FORMAT,
         title="Output of cursor-agent",
         sniff=detection.sniff_by_value(cursor.is_event),
-        parse=cursor.parse,
+        parse_together=cursor.parse,
+        keys=cursor.keys,
     ),
     Importer(
         name="claude-code",

@@ -18,6 +18,7 @@ from traces.importers.common.transcript_messages import TranscriptMessage, Trans
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.codex import exec_output, subagents
+from traces.importers.formats.session_logs.threads import Thread, nest
 
 FORMAT: Final = "codex-app-server"
 _METHODS: Final = re.compile(r"(?:thread|turn|item)/\w+(?:/\w+)*")
@@ -69,15 +70,15 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             id = as_text(first_member(holder, "threadId") or thread.get("id")) or id
             if id and holder:
                 _add(states.setdefault(id, _Thread()), record, holder, location)
-    threads: dict[str, subagents.Thread] = {}
+    threads: dict[str, Thread] = {}
     for id, state in states.items():
         try:
-            threads[id] = subagents.Thread(
+            threads[id] = Thread(
                 run=_run(id, state), parent=subagents.parent_of(state.facts), calls=dict(_started_threads(state))
             )
         except BadFile as problem:
             source.problems.append(problem)
-    yield from subagents.nest(threads)
+    yield from nest(threads)
 
 
 def _turns(thread: JSONObject) -> list[JSONObject]:

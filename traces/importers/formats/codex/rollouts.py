@@ -29,7 +29,7 @@ from traces.importers.common.transcript_messages import (
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.codex import events, results, subagents
-from traces.importers.formats.codex.subagents import Thread
+from traces.importers.formats.session_logs.threads import Thread, nest
 
 FORMAT = "codex"
 TYPES = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted", "world_state"})
@@ -134,7 +134,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
                 threads[id] = _thread(files_by_start, sessions.get(parents[id], []))
             except BadFile as problem:
                 files_by_start[-1].source.problems.append(problem)
-        yield from subagents.nest(threads)
+        yield from nest(threads)
 
 
 def _open(source: Source) -> _File:
@@ -187,7 +187,8 @@ def _thread(files: list[_File], outer_files: list[_File]) -> Thread:
         raise BadFile("a Codex rollout without messages", "line 1")
     rollout.messages = drop_unreadable(rollout.messages, files[-1].source.problems)
     run = _run(rollout, files[0].source.name)
-    return Thread(run=run, parent=subagents.parent_of(rollout.meta), calls=rollout.started_threads)
+    parent, path = subagents.parent_of(rollout.meta), subagents.path_of(rollout.meta)
+    return Thread(run=run, parent=parent, path=path, calls=rollout.started_threads)
 
 
 def _inherit(rollout: _Rollout) -> None:

@@ -4,8 +4,10 @@ Calls are events of their own, which name the model call that made them by `mode
 answer comes in pieces first, and then again as a whole.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_object, text_or_json
@@ -20,8 +22,12 @@ from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
+from traces.importers.formats.session_logs.threads import Thread, nest
 
 FORMAT: Final = "cursor"
+# Of a transcript, in its name.
+_ID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_SUBAGENTS: Final = "subagents"
 _SUFFIX: Final = "ToolCall"
 _LINE: Final = frozenset({"role", "message", "timestamp"})
 _IDS: Final = frozenset({"type", "subtype", "session_id"})
@@ -67,14 +73,15 @@ def _is_message(body: JSONObject) -> bool:
     return {"role", "message"} <= body.keys() <= _LINE and "content" in message and "role" not in message
 
 
-def _transcript(lines: list[tuple[JSONObject, str]]) -> RecordedRun:
+def _transcript(lines: list[tuple[JSONObject, str]], name: str) -> RecordedRun:
     """Return the run of a transcript. It has no results of calls, no times, and no model."""
+    id = _ID.search(PurePosixPath(name).name)
     entries = [
         TranscriptMessage(value={**line, **as_object(line["message"])}, location=location) for line, location in lines
     ]
     return build_run(
         RunFacts(
-            external_id=f"{FORMAT}-{content_id([line for line, _ in lines], '')}",
+            external_id=id[0] if id else f"{FORMAT}-{content_id([line for line, _ in lines], '')}",
             app=FORMAT,
             format=FORMAT,
         ),
@@ -82,7 +89,37 @@ def _transcript(lines: list[tuple[JSONObject, str]]) -> RecordedRun:
     )
 
 
-def parse(source: Source) -> Iterator[RecordedRun]:
+def keys(source: Source) -> set[str]:
+    """Return what a transcript shares with those of its subagents: the folder, which the session names."""
+    return {_session_of(source.name) or PurePosixPath(source.name).stem}
+
+
+def _session_of(name: str) -> str:
+    """Return the session in whose folder the transcript of a subagent is; empty for any other file."""
+    folder = PurePosixPath(name).parent
+    return folder.parent.name if folder.name == _SUBAGENTS else ""
+
+
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """Yield the runs of each file; transcripts of subagents are inside those of their sessions."""
+    threads: dict[str, Thread] = {}
+    for source in sources:
+        try:
+            runs = [*_parse(source)]
+        except BadFile as problem:
+            source.problems.append(problem)
+            continue
+        if len(sources) == 1 or len(runs) != 1 or runs[0].metadata:
+            yield from runs
+            continue
+        session = _session_of(source.name)
+        name = source.name if session else PurePosixPath(source.name).stem
+        # Of two with a name, the second is another session.
+        threads[source.name if name in threads else name] = Thread(run=runs[0], parent=session)
+    yield from nest(threads)
+
+
+def _parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per session of the output, or the run of a transcript."""
     sessions: dict[str, _Session] = {}
     lines: list[tuple[JSONObject, str]] = []
@@ -95,7 +132,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             continue
         _add_event(sessions.setdefault(as_text(event.get("session_id")), _Session()), event, location)
     if lines:
-        yield _transcript(lines)
+        yield _transcript(lines, source.name)
     for id, session in sessions.items():
         _end_answer(session, "the end")
         try:

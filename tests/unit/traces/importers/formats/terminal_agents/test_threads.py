@@ -11,6 +11,9 @@ import zstandard
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.importers import registry
+from traces.importers.files.source import Source
+from traces.importers.formats.terminal_agents import cursor
 
 ZED_TABLE = "CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB)"
 
@@ -166,3 +169,28 @@ def test_transcripts_of_cursor_are_runs() -> None:
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert (run.name, tool.input, problems) == ("Count them.", {"path": "a.txt"}, [])
     assert fixtures.answer_contents(run) == ["I look.", "Five."]
+
+
+def test_transcripts_of_cursor_have_the_ids_in_their_names() -> None:
+    def transcript(name: str, request: str, *blocks: dict[str, Any]) -> Source:
+        messages = [
+            ("user", [{"type": "text", "text": f"<user_query>\n{request}\n</user_query>"}]),
+            ("assistant", [*blocks]),
+        ]
+        lines = [{"role": role, "message": {"content": content}} for role, content in messages]
+        return Source(name=name, data=fixtures.json_lines(lines))
+
+    id = "0198c1de-0000-7000-8000-0123456789ab"
+    calls = [{"type": "tool_use", "name": "Task", "input": {"prompt": task}} for task in ("Sort.", "Count.")]
+    sources = [
+        transcript(f"agent-transcripts/{id}/subagents/c.jsonl", "Count.", {"type": "text", "text": "Five."}),
+        transcript(f"agent-transcripts/{id}/{id}.jsonl", "How many books?", *calls),
+        transcript("agent-transcripts/other/other.jsonl", "Good morning.", {"type": "text", "text": "Hello."}),
+    ]
+    runs = list(registry.get_importer("cursor").runs(sources))
+    run, _ = sorted(runs, key=lambda item: item.external_id != id)
+    inner = fixtures.steps(run, StepType.AGENT)[1]
+    caller = next(step for step in run.steps if step.key == inner.parent)
+    assert (run.external_id, len(runs), inner.output) == (id, 2, {"text": "Five."})
+    assert caller.input == {"prompt": "Count."}
+    assert {key for source in sources[:2] for key in cursor.keys(source)} == {id}
