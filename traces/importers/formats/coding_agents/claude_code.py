@@ -15,7 +15,7 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import RunStatus
 from traces.importers.common import transcripts
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
+from traces.importers.common.transcript_messages import TranscriptMessage, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents import claude_agents, claude_stream
@@ -23,7 +23,6 @@ from traces.importers.formats.coding_agents.claude_agents import SubAgent, nest,
 from traces.importers.formats.coding_agents.claude_branches import Branch, Line, branches, chains, close_gaps
 
 FORMAT = "claude-code"
-_SETTING = TranscriptSettings(provider="anthropic", agent="claude-code")
 _IDS = frozenset({"type", "session_id", "uuid"})
 # Lines for the display, of which a session has many, and which repeat what messages and files contain.
 _DISPLAY_LINES = frozenset({"progress", "file-history-snapshot", "stream_event"})
@@ -166,6 +165,8 @@ def _add_statements(run: RecordedRun, statements: dict[str, JSONObject]) -> Reco
     result = statements.get("result", {})
     return replace(
         run,
+        # Of output, the agent is the program that wrote it.
+        app=run.steps[0].name,
         status=RunStatus.FAILED if result.get("is_error") is True else run.status,
         metadata={**run.metadata, **facts},
         judgements=(*run.judgements, *claude_stream.read_termination(result)),
@@ -212,11 +213,12 @@ def _drop_unreadable(line: Line, problems: list[BadFile]) -> Line:
 
 def _runs(session_id: str, session: _Session, facts: dict[str, JSONObject]) -> Iterator[RecordedRun]:
     lines = session.lines
+    settings = claude_stream.settings(session_id, session.statements.get("init", {}))
     main_lines = close_gaps([line for line in lines if not line.record.get("isSidechain")])
     agents = [
         SubAgent(
             lines=chain,
-            steps=transcripts.build_steps(_messages(chain), _SETTING),
+            steps=transcripts.build_steps(_messages(chain), settings),
             facts=facts.get(as_text(chain[0].record.get("agentId")), {}),
         )
         for chain in chains([line for line in lines if line.record.get("isSidechain")])
@@ -225,7 +227,7 @@ def _runs(session_id: str, session: _Session, facts: dict[str, JSONObject]) -> I
     if not main_branches:
         yield from _lone_agents(session_id, agents)
     for index, branch in enumerate(main_branches):
-        steps = place(transcripts.build_steps(_messages(branch.lines), _SETTING), agents, also_uncalled=index == 0)
+        steps = place(transcripts.build_steps(_messages(branch.lines), settings), agents, also_uncalled=index == 0)
         if index == 0:
             yield _run(
                 session_id,

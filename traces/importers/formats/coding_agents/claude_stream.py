@@ -1,4 +1,4 @@
-"""Output of `claude -p` and of the Claude Agent SDK as lines of a session file.
+"""Output of `claude -p`, of the Claude Agent SDK, and of other programs in its form, as lines of a session file.
 
 Such lines name their session by `session_id` and the call of a sub-agent by `parent_tool_use_id`, and have no parents.
 """
@@ -10,12 +10,15 @@ from traces.core.json_access import as_object, as_text, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement
 from traces.core.vocabulary import JudgementKind
+from traces.importers.common.model_calls import normalize_provider
+from traces.importers.common.transcript_messages import TranscriptSettings
 from traces.importers.files.source import Source
 from traces.ingest.outcome_rules import TERMINATION
 
 CALLER: Final = "parent_tool_use_id"
 _BEGINNING: Final = "init"
 _RESULT: Final = "result"
+_CLAUDE_CODE: Final = TranscriptSettings(provider="anthropic", agent="claude-code")
 
 
 def is_line(value: JSONValue) -> bool:
@@ -56,6 +59,15 @@ def read_records(source: Source) -> Iterator[tuple[JSONObject, str]]:
         latest_ids[session, caller] = id
         ids: JSONObject = {"sessionId": session, "uuid": id, "parentUuid": parent, "isSidechain": bool(caller)}
         yield {**record, **ids}, location
+
+
+def settings(session: str, beginning: JSONObject) -> TranscriptSettings:
+    """Return the program that wrote a session and its provider: Amp and Qwen Code have such output, too."""
+    if "qwen_code_version" in beginning:
+        model = as_text(beginning.get("model"))
+        return TranscriptSettings(provider=normalize_provider(None, model), agent="qwen-code")
+    # Amp names its threads so, and tells neither its models nor their providers.
+    return TranscriptSettings(agent="amp") if session.startswith("T-") else _CLAUDE_CODE
 
 
 def read_termination(result: JSONObject) -> list[RecordedJudgement]:

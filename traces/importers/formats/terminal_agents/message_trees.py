@@ -18,6 +18,8 @@ FORMAT: Final = "session-tree"
 # The type of the line about the session -> the program that writes it.
 _PROGRAMS: Final = {"session_start": "droid", "session": "pi"}
 _SUMMARIES: Final = frozenset({"compaction", "compaction_state", "branch_summary"})
+# Events in the output of `pi --mode json` that the end of a message repeats.
+_REPEATS: Final = frozenset({"message_start", "message_update", "turn_end", "agent_end"})
 # What an extension adds to the conversation.
 _ADDITION: Final = "custom_message"
 _TITLES: Final = frozenset({"title", "title_change", "session_info"})
@@ -47,7 +49,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     for record, location in source.objects():
         if as_text(record.get("type")) in _PROGRAMS and not header:
             header = record
-        else:
+        elif as_text(record.get("type")) not in _REPEATS:
             # Older files have no parents: each line continues the one before it.
             parent = lines[-1].id if lines and "parentId" not in record else record.get("parentId")
             lines.append(Line(record=_as_line(record, parent), location=location))

@@ -50,3 +50,21 @@ def test_facts_without_a_session_are_named() -> None:
     for lines in ([FACTS], JOURNAL):
         runs, (problem,) = fixtures.detect_and_read("claude-code", fixtures.json_lines(lines), "agent-a1.meta.json")
         assert (runs, "import the files of its session too" in problem) == ([], True)
+
+
+def test_output_of_other_programs_names_them() -> None:
+    def output(session: str, **beginning: Any) -> list[dict[str, Any]]:
+        answer = {"role": "assistant", "model": "qwen3-coder", "content": [{"type": "text", "text": "Five."}]}
+        init = {"type": "system", "subtype": "init", "session_id": session, "cwd": "/shelf", **beginning}
+        return [init, {"type": "assistant", "session_id": session, "message": answer}]
+
+    for session, beginning, program, provider in (
+        ("s1", {}, "claude-code", "anthropic"),
+        ("q1", {"qwen_code_version": "0.5.0", "model": "gpt-5"}, "qwen-code", "openai"),
+        ("T-1", {}, "amp", ""),
+    ):
+        ((run,), _) = fixtures.detect_and_read("claude-code", fixtures.json_lines(output(session, **beginning)))
+        (model,) = fixtures.steps(run, StepType.MODEL)
+        assert (run.app, run.steps[0].name) == (program, program)
+        assert model.provider == (provider or model.provider)
+        assert provider or model.provider != "anthropic"

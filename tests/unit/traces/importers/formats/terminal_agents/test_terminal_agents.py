@@ -367,3 +367,18 @@ def test_addition_of_an_extension_of_pi_is_in_the_requests() -> None:
     assert [step.name for step in fixtures.steps(run, StepType.TURN)] == ["Count them."]
     (event,) = (as_object(event) for event in as_list(run.metadata["events"]))
     assert (event["customType"], event["details"]) == ("shelf", {"from": "kit"})
+
+
+def test_output_of_pi_has_each_message_once() -> None:
+    request = {"role": "user", "content": "Count them."}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "Five."}], "model": "gpt-5"}
+    events: list[dict[str, Any]] = [
+        {"type": "session", "version": 3, "id": "s", "cwd": "/shelf"},
+        {"type": "turn_start"},
+    ]
+    for message in (request, answer):
+        events += [{"type": f"message_{moment}", "message": message} for moment in ("start", "update", "end")]
+    events += [{"type": "turn_end", "message": answer, "toolResults": []}, {"type": "agent_end", "messages": []}]
+    ((run,), problems) = fixtures.detect_and_read("session-tree", fixtures.json_lines(events))
+    assert ([step.name for step in fixtures.steps(run, StepType.TURN)], problems) == (["Count them."], [])
+    assert fixtures.answer_contents(run) == ["Five."]
