@@ -134,12 +134,13 @@ def _answer(
 ) -> TranscriptMessage:
     texts = ("\n".join(as_text(part.get("text")) for part in as_objects(item.get("summary"))) for item in thoughts)
     content = record.get("content")
+    thinking: list[JSONValue] = [{"type": "thinking", "thinking": text} for text in texts if text]
     blocks: list[JSONValue] = [{"type": "text", "text": content}] if isinstance(content, str) else as_list(content)
     effort = record.get("reasoning_effort")
     value: JSONObject = {
         **omit(record, *_MESSAGE_FIELDS),
         "role": "assistant",
-        "content": [*({"type": "thinking", "thinking": text} for text in texts if text), *blocks],
+        "content": [*thinking, *blocks],
         "tool_calls": as_list(record.get("tool_calls")),
         "model": record.get("model_id"),
         **continuation({"output": [*thoughts]}),

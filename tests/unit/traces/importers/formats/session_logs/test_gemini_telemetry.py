@@ -7,6 +7,7 @@ import orjson
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.vocabulary import StepStatus, StepType
+from traces.payloads.messages import ModelAnswer
 
 MODEL = "gemini-2.5-pro"
 
@@ -57,10 +58,10 @@ def test_responses_have_requests_calls_and_outputs() -> None:
     assert fixtures.request_contents(first) == ["How many copies?"]
     assert (first.tokens_in, first.tokens_out, first.tokens_cached) == (100, 20, 40)
     assert first.started_at == datetime(2026, 3, 1, 10, 0, 2, 500_000, UTC)
-    assert first.output["message"]["tool_calls"][0]["arguments"] == {"path": "stock"}
+    assert ModelAnswer(first.output).calls[0]["arguments"] == {"path": "stock"}
     assert (tool.input, tool.output, tool.attributes["duration_ms"]) == ({"path": "stock"}, '{"output":"Dune 3"}', 12)
     assert (failed.error, failed.output, failed.attributes["status_code"]) == ("quota", None, 429)
-    assert last.output["message"]["content"] == "Three."
+    assert ModelAnswer(last.output).message == {"role": "assistant", "content": "Three."}
     assert run.metadata["events"][0]["sandbox_enabled"] is False
 
 

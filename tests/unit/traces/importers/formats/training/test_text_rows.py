@@ -15,7 +15,7 @@ CALL = '<tool_call>\n{"name": "find", "arguments": {"title": "Dune"}}\n</tool_ca
 
 
 def read(format: str, row: dict[str, Any]) -> RecordedRun:
-    ((run,), problems) = fixtures.detect_and_read(format, fixtures.json_lines([row, row]))[0][:1], []
+    (run, _), problems = fixtures.detect_and_read(format, fixtures.json_lines([row, row]))
     assert problems == []
     return run
 
@@ -106,7 +106,7 @@ def test_other_texts_are_no_calls(content: str) -> None:
 def test_rollouts_with_calls_as_texts_and_ids_as_lists() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"title": "Dune"}'}}
     result = {"role": "tool", "content": "3"}
-    rollout = {
+    rollout: dict[str, Any] = {
         "prompt": [{"role": "user", "content": "Is Dune in stock?"}],
         "completion": [
             {"role": "assistant", "content": "", "tool_calls": [orjson.dumps(call).decode()]},
