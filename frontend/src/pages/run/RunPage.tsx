@@ -5,6 +5,7 @@ import { memo, useCallback, useMemo, useRef, useState, type ReactElement, type R
 import { useLive } from "@/api/live";
 import { runQuery, stepsFromQuery, stepsQuery } from "@/api/runs/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
+import { withOpenSteps } from "@/domain/steps/openSteps";
 import { EmptyState } from "@/ui/EmptyState";
 import { PageComments } from "@/features/comments/PageComments";
 import { SourceNotice } from "@/features/retention/SourceNotice";
@@ -42,7 +43,11 @@ export function RunPage(): ReactElement {
   const first = useQuery(stepsFromQuery(ref, 1));
   const isLong = first.data !== undefined && first.data.next !== null;
   const allSteps = useQuery({ ...stepsQuery(ref), enabled: isLong });
-  const steps = isLong && allSteps.data ? allSteps.data : first.data?.steps;
+  const recordedSteps = isLong && allSteps.data ? allSteps.data : first.data?.steps;
+  const steps = useMemo(
+    () => run.data && recordedSteps && withOpenSteps(run.data, recordedSteps),
+    [run.data, recordedSteps],
+  );
   const client = useQueryClient();
   const reload = () =>
     void Promise.all([
@@ -153,6 +158,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
               run={run.id}
               steps={steps}
               partial={partial}
+              isRecording={run.status === "running"}
               selectedRef={selectedRef}
               fork={forkStep ?? run.fork_sequence_no}
               plans={forkStep === null ? null : fork.stepPlans}

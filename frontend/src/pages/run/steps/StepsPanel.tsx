@@ -15,6 +15,7 @@ import { flatRows, numbersOf, stepAtOffset, transcriptRows } from "../transcript
 import { TranscriptView } from "../transcript/TranscriptView";
 import type { StepPanelState } from "../useStepPanel";
 import { isRunView, type RunView } from "../views";
+import { LatestStep } from "./LatestStep";
 import { StepFilterMenu } from "./StepFilterMenu";
 import classes from "./Steps.module.css";
 import { StepTree } from "./StepTree";
@@ -40,6 +41,7 @@ interface Props {
   steps: StepSummary[];
   /** More steps are still loading. */
   partial: boolean;
+  isRecording?: boolean;
   selectedRef: SelectedRef;
   fork: number | null;
   /** The planned actions of the fork. */
@@ -205,6 +207,7 @@ export function StepsPanel(props: Props): ReactElement {
             <StepGraph run={props.run} rows={rows} fork={fork} plans={props.plans} onSelect={onSelect} />
           </Suspense>
         )}
+        {props.isRecording && <LatestStep steps={steps} onSelect={goToStep} />}
       </Tabs.Panel>
       <div className={`${classes.foot} muted`} aria-hidden>
         <Kbd>j</Kbd>
