@@ -46,4 +46,5 @@ def describe_difference(result: Match | Divergence) -> str:
     if isinstance(result, Match) or result.nearest is None or result.difference is None:
         return ""
     new, old = (text_or_json(value)[:_SHORT] for value in (result.difference.new, result.difference.old))
-    return f": at {result.difference.path} it has {new}, and step {result.nearest.no} has {old}"
+    place = result.difference.path.removeprefix("/arguments").removeprefix("/") or "its input"
+    return f": {place} is {new}, not {old} as in step {result.nearest.no}"

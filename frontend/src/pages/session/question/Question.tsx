@@ -51,15 +51,14 @@ function Form(props: { session: SessionView; question: NonNullable<SessionView["
         error={problem}
         classNames={{ input: classes.text }}
       />
+      <SegmentedControl<Outcome>
+        className={classes.outcomes}
+        aria-label="Outcome of the call"
+        value={status}
+        onChange={setStatus}
+        data={outcomes}
+      />
       <div className={classes.actions}>
-        <SegmentedControl<Outcome>
-          className={classes.outcomes}
-          aria-label="Outcome of the call"
-          value={status}
-          onChange={setStatus}
-          data={outcomes}
-        />
-        <span className="grow" />
         <Button
           variant="default"
           disabled={send.isPending}

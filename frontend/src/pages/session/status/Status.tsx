@@ -74,6 +74,8 @@ function CurrentActivity({
   session: SessionView;
   attempts: readonly AttemptView[];
 }): ReactElement {
+  // The form has the question.
+  if (session.question) return <>Answer the question to go on.</>;
   const waitingCall = waitingAttempt(attempts);
   if (waitingCall) return <Countdown attempt={waitingCall} />;
   return <>{sentence(session.current || statusWords(session).detail)}</>;

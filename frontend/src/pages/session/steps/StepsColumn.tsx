@@ -10,7 +10,8 @@ import { markOf, markWord, reasonSentence } from "@/domain/steps/labels";
 import { stepPreview } from "@/domain/steps/preview";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { RunLink } from "@/features/share/RunLink";
-import { hasEnded, waitsForConsent, waitsForRunner } from "@/domain/replays/status";
+import { hasEnded } from "@/domain/replays/status";
+import { currentWords, isAgentQuestion } from "./currentStep";
 import { sessionRows, type SessionRow } from "./sessionRows";
 import classes from "./StepsColumn.module.css";
 
@@ -121,7 +122,9 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
           <span className={`${classes.number} num`}>{row.sequenceNo}</span>
           <span className="ellipsis">
             {currentWords(session)}
-            {row.expected && <span className="muted"> · recorded: {stepPreview(row.expected)}</span>}
+            {row.expected && !isAgentQuestion(session) && (
+              <span className="muted"> · recorded: {stepPreview(row.expected)}</span>
+            )}
           </span>
         </div>
       );
@@ -138,16 +141,6 @@ function Row(props: { row: SessionRow; session: SessionView; onShowInherited: ()
     default:
       return row satisfies never;
   }
-}
-
-function currentWords(session: SessionView): string {
-  const { status, current, engine } = session;
-  if (waitsForConsent(session)) return "waits for your consent";
-  if (waitsForRunner(session)) return "waits for a runner";
-  if (status === "awaiting_operator") return "waits for your answer";
-  if (status === "pending" && engine === "agent") return "waits for a runner";
-  // The step number is already shown.
-  return current.replace(/^step \d+: /, "") || "next step";
 }
 
 /** The name of a model step is the model that answered, which may differ from the recorded one. */
