@@ -37,6 +37,8 @@ export const theme = createTheme({
       }),
     },
     ActionIcon: { defaultProps: { variant: "subtle", color: "gray", size: 28 } },
+    // Mantine's notes below a field are 9.5 px.
+    InputWrapper: { styles: { description: { fontSize: 12 }, error: { fontSize: 12 } } },
     TextInput: { defaultProps: { size: "xs", dir: "auto" } },
     Textarea: { defaultProps: { size: "xs", dir: "auto" } },
     NumberInput: { defaultProps: { size: "xs" } },
