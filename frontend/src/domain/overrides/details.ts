@@ -24,19 +24,20 @@ function* settings(override: Override): Generator<{ name: string; value: string 
       : edit.message
         ? edit.message["content"]
         : edit.content;
-    yield { name: `${edit.op} message ${edit.index + 1}`, value: edit.op === "delete" ? "" : text(content) };
+    yield { name: `${edit.op} message ${edit.index + 1}`, value: edit.op === "delete" ? "" : valueText(content) };
   }
-  if (override.arguments !== null) yield { name: "arguments", value: text(override.arguments) };
-  if (override.tool) yield { name: `tool result (${override.tool.status})`, value: text(override.tool.output) };
-  if (override.output !== null) yield { name: "output", value: text(override.output) };
+  if (override.arguments !== null) yield { name: "arguments", value: valueText(override.arguments) };
+  if (override.tool) yield { name: `tool result (${override.tool.status})`, value: valueText(override.tool.output) };
+  if (override.output !== null) yield { name: "output", value: valueText(override.output) };
 }
 
 function* fields(group: object | null, names: Record<string, string>): Generator<{ name: string; value: string }> {
   for (const [name, value] of Object.entries(group ?? {}) as [string, JsonValue][]) {
-    if (value !== null) yield { name: names[name] ?? name.replaceAll("_", " "), value: text(value) };
+    if (value !== null) yield { name: names[name] ?? name.replaceAll("_", " "), value: valueText(value) };
   }
 }
 
-function text(value: JsonValue | undefined): string {
+/** A value as a line: a text as it is, anything else as JSON. */
+export function valueText(value: JsonValue | undefined): string {
   return typeof value === "string" ? value : JSON.stringify(value ?? null);
 }

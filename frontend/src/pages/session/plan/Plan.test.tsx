@@ -27,6 +27,30 @@ test("hides the line without assumed steps", () => {
   expect(screen.queryByText("Assumed unaffected")).toBeNull();
 });
 
+const anyStep = { step: null, type: null, name: null, model: null, since: null, before: null };
+const noSettings = { prompt: null, tool: null, arguments: null, output: null };
+
+test("shows the changed place of a tool's answer", () => {
+  const session = aSession({
+    source_run: "r1",
+    overrides: {
+      overrides: [
+        {
+          ...noSettings,
+          match: { ...anyStep, step: 6 },
+          tool: { status: "ok", output: { id: "A-1", price: 50 } },
+        } as unknown as Override,
+      ],
+    },
+  });
+  const { container } = renderInApp(<Plan session={session} />, [
+    [stepsFromQuery("r1", 6).queryKey, { steps: [aStep({ sequence_no: 6, id: "s6", type: "tool" })], next: null }],
+    [stepQuery("s6").queryKey, aStepDetail({ sequence_no: 6, id: "s6", output: { id: "A-1", price: 42 } })],
+  ]);
+  expect(container.querySelector("ins")?.textContent).toBe("50");
+  expect(container.querySelector("del")?.textContent).toBe("42");
+});
+
 test("shows the changed place of a long prompt", () => {
   const recordedPrompt = "Keep to the policies. ".repeat(40);
   const session = aSession({
@@ -35,10 +59,9 @@ test("shows the changed place of a long prompt", () => {
     overrides: {
       overrides: [
         {
-          match: { step: null, type: "model", name: null, model: null, since: null, before: null },
+          ...noSettings,
+          match: { ...anyStep, type: "model" },
           prompt: { system: `${recordedPrompt}Convert cents.` },
-          arguments: null,
-          output: null,
         } as Override,
       ],
     },

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { policiesQuery, profilesQuery } from "@/api/replays/savedProfiles";
-import type { SessionView, StepSummary } from "@/api/schema";
+import type { Override, SessionView, StepSummary } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { assumedSteps, reasonSentence } from "@/domain/steps/labels";
 import { LongText } from "@/ui/TextView";
-import { describeOverride } from "@/domain/overrides/details";
-import { ChangedPrompt } from "./ChangedPrompt";
+import { describeOverride, valueText } from "@/domain/overrides/details";
+import { ChangedText } from "./ChangedText";
 import classes from "./Plan.module.css";
 
 /** The changes of this replay. */
@@ -91,8 +91,8 @@ function Overrides({ session }: { session: SessionView }): ReactElement {
             {words.sets.map(({ name, value }) => (
               <div key={name}>
                 <b>{name}</b>{" "}
-                {override.prompt?.system === value ? (
-                  <ChangedPrompt session={session} override={override} prompt={value} />
+                {isComparable(override, value) ? (
+                  <ChangedText session={session} override={override} text={value} />
                 ) : (
                   value && <LongText text={value} limit={240} />
                 )}
@@ -103,4 +103,10 @@ function Overrides({ session }: { session: SessionView }): ReactElement {
       })}
     </ul>
   );
+}
+
+/** Whether a value is a system prompt or an output, which can be compared with the recorded one. */
+function isComparable({ prompt, tool, output }: Override, value: string): boolean {
+  if (prompt) return prompt.system === value;
+  return tool ? valueText(tool.output) === value : output !== null && valueText(output) === value;
 }
