@@ -6,7 +6,7 @@ import type { ImportedRun, SkippedFile } from "@/api/schema";
 import { pluralize, shortId } from "@/ui/format/numbers";
 import { sentence } from "@/ui/format/text";
 import { paths } from "@/app/paths";
-import { headline, placeInFile } from "./importStream";
+import { headline, percentRead, placeInFile } from "./importStream";
 import classes from "./Import.module.css";
 import type { Import } from "./useImport";
 
@@ -33,9 +33,7 @@ export default function ImportDialog({ imports }: { imports: Import }): ReactEle
         <b>{headline(state)}</b>
         {busy && <span className="muted ellipsis">{state.progress?.path}</span>}
       </div>
-      {state.progress && busy && (
-        <Progress value={(100 * state.progress.done) / Math.max(1, state.progress.total)} aria-label="Import" />
-      )}
+      {state.progress && busy && <Progress value={percentRead(state)} aria-label="Import" />}
       {state.error && (
         <p className="failed" role="alert">
           {state.error}

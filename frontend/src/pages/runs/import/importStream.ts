@@ -9,6 +9,8 @@ export interface ImportState {
   files: number;
   /** The file being read, how much of it is done, and the number of runs that are stored. */
   progress: Omit<Extract<Line, { type: "progress" }>, "type"> | null;
+  /** Its number among the files, from 1. */
+  fileNumber: number;
   runs: ImportedRun[];
   skippedFiles: SkippedFile[];
   /** Members of the files whose values are in no run. */
@@ -20,6 +22,7 @@ export const idle: ImportState = {
   phase: "idle",
   files: 0,
   progress: null,
+  fileNumber: 0,
   runs: [],
   skippedFiles: [],
   unreadMembers: [],
@@ -38,8 +41,12 @@ export function parseLine(text: string): Line | null {
 
 export function applyLine(state: ImportState, line: Line): ImportState {
   switch (line.type) {
-    case "progress":
-      return { ...state, progress: { path: line.path, done: line.done, total: line.total, runs: line.runs } };
+    case "progress": {
+      const { type: _, ...progress } = line;
+      // A file of an archive has a path of its own.
+      const next = state.progress?.path === line.path ? state.fileNumber : state.fileNumber + 1;
+      return { ...state, progress, fileNumber: Math.min(next, state.files) };
+    }
     case "problem":
       return {
         ...state,
@@ -53,10 +60,20 @@ export function applyLine(state: ImportState, line: Line): ImportState {
   }
 }
 
-/** How much of a file is read, whose size may not be known, and how many runs are stored. */
-export function progressWords({ done: size, total, runs }: NonNullable<ImportState["progress"]>): string {
-  const read = total > 0 ? `${bytes(size)} of ${bytes(total)} read` : `${bytes(size)} read`;
+/** How much is read, of one file in bytes, whose number may not be known, and how many runs are stored. */
+export function progressWords({ files, fileNumber, progress }: ImportState): string {
+  if (!progress) return "Uploading…";
+  const { done: size, total, runs } = progress;
+  const bytesRead = total > 0 ? `${bytes(size)} of ${bytes(total)} read` : `${bytes(size)} read`;
+  const read = files > 1 ? `File ${count(fileNumber)} of ${count(files)}` : bytesRead;
   return runs > 0 ? `${read} · ${pluralize(runs, "run")} stored` : read;
+}
+
+/** How much of all files is read, in percent. */
+export function percentRead({ files, fileNumber, progress }: ImportState): number {
+  if (!progress) return 0;
+  const part = progress.done / Math.max(1, progress.total);
+  return (100 * (fileNumber - 1 + Math.min(1, part))) / Math.max(1, files);
 }
 
 /** What became of an import, before its details. */
@@ -65,7 +82,7 @@ export function headline(state: ImportState): string {
     case "idle":
       return "";
     case "sending":
-      return state.progress ? progressWords(state.progress) : "Uploading…";
+      return progressWords(state);
     case "done":
       return importWords(state);
     case "failed":
