@@ -87,28 +87,28 @@ test("counts revisions and conflicts", () => {
   );
 });
 
-const one = { ...idle, phase: "sending" as const, files: 1 };
+const oneFile = { ...idle, phase: "sending" as const, files: 1 };
 
 test("states sizes with their units, and no place for a whole file", () => {
   const words = (size: number, total: number, runs: number) =>
-    progressWords(read(one, { type: "progress", path: "a", done: size, total, runs }));
+    progressWords(read(oneFile, { type: "progress", path: "a", done: size, total, runs }));
   expect(words(450, 270_152, 0)).toBe("450 B of 264 kB read");
   expect(words(450, 270_152, 400)).toBe("450 B of 264 kB read · 400 runs stored");
   expect(words(2048, 0, 0)).toBe("2.0 kB read");
-  expect(progressWords(one)).toBe("Uploading…");
+  expect(progressWords(oneFile)).toBe("Uploading…");
   expect(["/", "byte 0", "line 2 column 1"].map(placeInFile)).toEqual(["", "", "line 2 column 1"]);
 });
 
 test("counts the files of a folder", () => {
   const line = (path: string, size: number) => ({ type: "progress", path, done: size, total: 100, runs: 1 });
-  const second = [line("a", 50), line("a", 100), line("b", 50)].reduce(read, { ...one, files: 4 });
+  const second = [line("a", 50), line("a", 100), line("b", 50)].reduce(read, { ...oneFile, files: 4 });
   expect(progressWords(second)).toBe("File 2 of 4 · 1 run stored");
   expect(percentRead(second)).toBe(37.5);
-  expect(percentRead(one)).toBe(0);
+  expect(percentRead(oneFile)).toBe(0);
 });
 
 test("claims nothing about the number of runs after a cancelled import", () => {
-  const half = read(one, { type: "progress", path: "runs.jsonl", done: 450, total: 904, runs: 200 });
+  const half = read(oneFile, { type: "progress", path: "runs.jsonl", done: 450, total: 904, runs: 200 });
   expect(headline(half)).toBe("450 B of 904 B read · 200 runs stored");
   expect(headline(cancelled(half))).toBe("Import stopped");
   expect(cancelled(half).error).toContain("already stored stay");
