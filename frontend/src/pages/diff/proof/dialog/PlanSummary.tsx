@@ -1,6 +1,7 @@
 import type { ReactElement } from "react";
 import type { ProofPlan } from "@/api/schema";
 import { count, pluralize } from "@/ui/format/numbers";
+import { LazyDetails } from "@/ui/LazyDetails";
 import { sentence } from "@/ui/format/text";
 import classes from "./ProveDialog.module.css";
 
@@ -33,11 +34,33 @@ export function PlanRemarks({ plan, allowedCalls }: { plan: ProofPlan; allowedCa
           tests that the recordings cannot answer stay open.
         </p>
       )}
-      {[...plan.warnings, ...plan.missing].map((line) => (
+      {plan.warnings.map((line) => (
         <p key={line} className="muted">
-          {line}
+          {sentence(line)}
         </p>
       ))}
+      <Missing texts={plan.missing} />
+    </>
+  );
+}
+
+/** More lines than this are collapsed: one missing provider concerns every step of a long run. */
+const VISIBLE_LIMIT = 3;
+
+/** Why some tests stay open, whatever is paid. */
+function Missing({ texts }: { texts: readonly string[] }): ReactElement {
+  const lines = texts.map((line) => (
+    <p key={line} className="muted">
+      {sentence(line)}
+    </p>
+  ));
+  if (texts.length <= VISIBLE_LIMIT) return <>{lines}</>;
+  return (
+    <>
+      {lines[0]}
+      <LazyDetails className={classes.advanced} summary={`${count(texts.length - 1)} more reasons`}>
+        <div className={classes.lines}>{lines.slice(1)}</div>
+      </LazyDetails>
     </>
   );
 }
