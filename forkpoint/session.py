@@ -74,6 +74,8 @@ class ReplaySession:
             return Reply(arguments=reply["arguments"], call=id)
         if decision == "refusal":
             self.refuse(reply["reason"])
+        # The agent did not wait for the result.
+        time.sleep(reply.get("delay_s", 0.0))
         output = restore(reply["output"], reply.get("output_form"))
         report_loss = functools.partial(self._report_stand_in, question)
         if not (output.is_faithful and is_data(arguments)) or loses_state(reply.get("output_form")):

@@ -33,6 +33,8 @@ export async function ask(type, name, args) {
     endProcess(`rerun ${id} gave no answer about ${name}: ${error.message}`, UNAVAILABLE);
   }
   if (answer.decision === "refusal") endProcess(`rerun ${id}: ${answer.reason}`, REFUSAL);
+  // The agent did not wait for the result.
+  if (answer.delay_s) await setTimeout(answer.delay_s * 1000);
   return { ...answer, call, reportStandIn: () => reportStandIn(path, question) };
 }
 

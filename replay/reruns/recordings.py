@@ -62,6 +62,8 @@ _TOOL_COLUMNS: Final = (
 )
 _TOOL_TYPES: Final = (StepType.TOOL, StepType.RETRIEVAL)
 _OUTCOMES: Final = (StepStatus.OK, StepStatus.ERROR, StepStatus.TIMEOUT)
+# By which the clocks of an agent and its server may differ.
+_CLOCK_SKEW_S: Final = 0.05
 # Bytes of the responses of one recording that stay in memory. An agent's answers are short, beside its requests.
 _RESPONSES_SIZE: Final = 2**23
 
@@ -106,7 +108,7 @@ class RecordedOutcome:
     """What a tool or a search returned, or the error that it raised. `is_text`: only what the model got is known.
 
     `form` is what the JSON of the output lost, `messages` what an MCP server said meanwhile, `failure` how
-    its transport refused the call.
+    its transport refused the call. `delay_s` is how long it took if the agent went on without it.
     """
 
     output: JSONValue = None
@@ -115,6 +117,7 @@ class RecordedOutcome:
     is_text: bool = False
     messages: Sequence[JSONObject] = ()
     failure: JSONObject = field(default_factory=dict)
+    delay_s: float = 0.0
 
 
 # An agent of a proof is answered from several recordings.
@@ -275,7 +278,21 @@ def load_outcome(run_id: UUID, no: int) -> RecordedOutcome | None:
         is_text=is_text,
         messages=as_objects(attributes.get(MCP_MESSAGES)),
         failure=as_object(attributes.get(MCP_FAILURE)),
+        delay_s=_delay_s(run_id, step),
     )
+
+
+def _delay_s(run_id: UUID, step: Step) -> float:
+    """Return how long a call took if the model got something else as its result before it had ended; else 0."""
+    start_s, end_s = span_of(step)
+    if not step.call_id or end_s - start_s < _CLOCK_SKEW_S:
+        return 0.0
+    meanwhile = (
+        request.request for request in load(run_id).calls.requests if start_s < request.start_s < end_s - _CLOCK_SKEW_S
+    )
+    messages = (message for request in meanwhile for message in as_objects(request.get("messages")))
+    is_given_up = any(message.get("tool_call_id") == step.call_id for message in messages)
+    return end_s - start_s if is_given_up else 0.0
 
 
 def _model_text(run_id: UUID, step: Step) -> str:

@@ -62,6 +62,7 @@ class ToolAnswer(Schema):
     why a call is refused, or what the operator is asked. `arguments` are those of an override, with which a call runs;
     null: with its own. `messages` are what an MCP server said meanwhile, in order: its notifications, and its requests,
     which have the `response` of its client. `failure` is the HTTP status and the body with which it refused the call.
+    `delay_s` is the time that a call takes again, without which the agent had gone on meanwhile.
     """
 
     decision: RerunDecision
@@ -74,6 +75,7 @@ class ToolAnswer(Schema):
     arguments: JSONValue = None
     messages: list[JSONObject] = []
     failure: JSONObject = {}
+    delay_s: float = 0.0
 
 
 class RerunTool(Schema):

@@ -8964,6 +8964,7 @@ export interface components {
          *     why a call is refused, or what the operator is asked. `arguments` are those of an override, with which a call runs;
          *     null: with its own. `messages` are what an MCP server said meanwhile, in order: its notifications, and its requests,
          *     which have the `response` of its client. `failure` is the HTTP status and the body with which it refused the call.
+         *     `delay_s` is the time that a call takes again, without which the agent had gone on meanwhile.
          */
         ToolAnswer: {
             decision: components["schemas"]["RerunDecision"];
@@ -9007,6 +9008,11 @@ export interface components {
             failure: {
                 [key: string]: components["schemas"]["JSONValue"];
             };
+            /**
+             * Delay S
+             * @default 0
+             */
+            delay_s: number;
         };
         /**
          * ToolCheck

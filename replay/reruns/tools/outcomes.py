@@ -25,4 +25,5 @@ def load_answer(
         step=step,
         messages=[*outcome.messages],
         failure=outcome.failure,
+        delay_s=outcome.delay_s,
     )

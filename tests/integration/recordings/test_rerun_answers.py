@@ -4,7 +4,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
@@ -17,6 +17,8 @@ from replay.overrides.profile import OverrideProfile
 from replay.reruns import answers, exchanges, queries, recordings, services
 from replay.reruns.requests.agent_requests import AgentRequest, UnreadableRequest
 from replay.reruns.resolutions import CallRefusal, Resolution
+from replay.reruns.schemas import ToolQuestion
+from replay.reruns.tools import calls
 from replay.saved_profiles import services as library
 from tests.support.agent_requests import first_request
 from tests.support.lost_artifacts import lose
@@ -265,3 +267,29 @@ def test_live_call_that_is_made_again_counts_again(recorded_bytes: Run, most_cal
             answers.resolve(rerun.id, request, attempt=2)
     rerun.refresh_from_db()
     assert rerun.live_calls == live_calls
+
+
+@pytest.mark.parametrize(("model_start_s", "delay_s"), [(2, 5), (5.01, 0)])
+def test_call_that_the_agent_gave_up_takes_its_time_again(model_start_s: float, delay_s: float) -> None:
+    desk = order_desk()
+    models = [step for step in desk.steps if step.type is StepType.MODEL]
+    tool = next(step for step in desk.steps if step.type is StepType.TOOL)
+    start = datetime(2026, 11, 28, 12, tzinfo=UTC)
+    # The second model call has the result of the tool.
+    seconds = {models[0].key: (-1, 0), tool.key: (0, 5), models[1].key: (model_start_s, 6)}
+    steps = tuple(
+        replace(
+            step,
+            parent=None,
+            links=(),
+            started_at=start + timedelta(seconds=first),
+            ended_at=start + timedelta(seconds=last),
+        )
+        for step in desk.steps
+        if step.key in seconds
+        for first, last in [seconds[step.key]]
+    )
+    run = Run.objects.get(id=record(replace(desk, steps=steps)).run_id)
+    rerun = Rerun.objects.create(source_run=run)
+    question = ToolQuestion(type="tool", name=tool.tool_name, arguments=tool.input, call="c1")
+    assert calls.answer(rerun, question).delay_s == delay_s

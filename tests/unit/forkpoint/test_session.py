@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -301,12 +302,14 @@ class Replies(BaseHTTPRequestHandler):
 def test_call_waits_for_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("forkpoint.session._POLL_S", 0.01)
     outcome: dict[str, Any] = {"decision": "overridden", "output": "sent", "error": "", "is_text": True}
-    Replies.replies = [{"decision": "ask"}, {"decision": "ask"}, None, 503, outcome]
+    outcome["delay_s"] = 0.3
+    Replies.replies, start = [{"decision": "ask"}, {"decision": "ask"}, None, 503, outcome], time.monotonic()
     with ThreadingHTTPServer(("127.0.0.1", 0), Replies) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         session = ReplaySession("r1", f"http://127.0.0.1:{server.server_port}", "")
         reply = session.ask("tool", "send", {"to": "Bern"})
         assert (reply.answer, bool(reply.call)) == (Answer(output="sent", is_text=True), True)
+        assert time.monotonic() - start > 0.3
         server.shutdown()
     # The same call each time.
     assert (len(Replies.bodies), len(set(Replies.bodies))) == (5, 1)
