@@ -111,19 +111,15 @@ class ResolverChain:
         """Answer that was recorded for an equal call at another place of the run."""
         label = max(Label.CACHED, node.reuse_label, key=SEVERITY.__getitem__)
         answer = self._from_recording(node, label=label, reason=Reason.CACHE_SIGNATURE)
-        match_detail: JSONObject = {"step": node.no, "id": str(node.id), **facts}
-        return replace(answer, action="cache", detail={"matched": match_detail})
+        return replace(answer, action="cache", detail={"matched": {"step": node.no, "id": str(node.id), **facts}})
 
     def _from_similar(self, match: Match[Node] | None) -> Answer | None:
         """Answer of a call that differs in wording; a failed one says nothing about other words."""
         if match is None or match.call.lacks("output") or not replay_outputs.may_answer(match.call):
             return None
         answer = self._from_recording(match.call, label=Label.CACHED, reason=Reason.CACHE_SEMANTIC)
-        match_detail: JSONObject = {
-            "step": match.call.no,
-            "id": str(match.call.id),
-            "similarity": round(match.similarity, 4),
-        }
+        similarity = round(match.similarity, 4)
+        match_detail: JSONObject = {"step": match.call.no, "id": str(match.call.id), "similarity": similarity}
         return replace(answer, action="cache", detail={"matched": match_detail})
 
     def _chain(self, call: Call) -> Iterator[Resolver]:
@@ -239,7 +235,9 @@ class ResolverChain:
             serving = self.environment.retriever(call)
             return self.environment.live_retrieval(call, serving) if serving.name else None
         provider = self.environment.provider(call.provider, call.model, call.override_provider)
-        return None if provider is None else self.environment.live(call, provider)
+        if provider is None:
+            return None
+        return self._redacted_values.with_placeholders(self.environment.live(call, provider), call.input)
 
     def _live_tool(self, call: Call) -> Answer | None:
         """Run a tool if the policy allows it and it is reviewed as safe."""

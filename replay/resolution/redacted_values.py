@@ -6,6 +6,7 @@ No live call can be made with them, and a call with the same markers need not be
 from collections.abc import Iterator
 from typing import Final
 
+from replay.core.calls import Answer
 from replay.inputs.texts import texts_in
 from replay.resolution.placeholders import contains_placeholder
 from traces.core.json_types import JSONValue
@@ -16,6 +17,10 @@ from traces.redaction.markers import FAILURE, kinds
 
 # Kind of a value for which a recorder wrote a marker of its own.
 _HIDDEN: Final = "hidden"
+# Kind of a text that stands for an answer which nothing could give.
+_PLACEHOLDER: Final = "placeholder"
+# Messages in an explanation.
+_LIST_LIMIT: Final = 8
 
 
 class RedactedValues:
@@ -30,14 +35,26 @@ class RedactedValues:
 
         A model is told that an answer is missing; a tool or retriever takes a placeholder for an argument.
         """
-        if type is not StepType.MODEL and contains_placeholder(input):
-            return "its input contains a placeholder"
         names = dict.fromkeys(self._kinds(input))
+        if names.pop(_PLACEHOLDER, _HIDDEN) is None and type is not StepType.MODEL:
+            return "its input contains a placeholder"
         if not names:
             return ""
         if FAILURE in names:
             return "its input was not stored, because its redaction failed"
         return f"a live call would need a redacted value ({', '.join(names)}); override the input to make it"
+
+    def with_placeholders(self, answer: Answer, input: JSONValue) -> Answer:
+        """Note in a model's live answer which messages of its request are placeholders: no agent would have sent it."""
+        messages = ModelRequest(input).messages
+        indices = [index for index, message in enumerate(messages) if _PLACEHOLDER in self._kinds_of(message)]
+        if not indices:
+            return answer
+        subject = f"Message {indices[0]}" if len(indices) == 1 else f"{len(indices)} messages"
+        verb = "contains" if len(indices) == 1 else "contain"
+        note = f"{subject} of its input {verb} a placeholder instead of an answer"
+        notes = ". ".join(filter(None, (answer.note, note)))
+        return answer.with_detail({**answer.detail, "placeholders": [*indices[:_LIST_LIMIT]]}, note=notes)
 
     @staticmethod
     def hides_content(input: JSONValue) -> bool:
@@ -59,5 +76,7 @@ class RedactedValues:
 
 def _kinds_in(value: JSONValue) -> Iterator[str]:
     yield from kinds(value)
+    if contains_placeholder(value):
+        yield _PLACEHOLDER
     if any(is_hidden(text) and not any(kinds(text)) for text in texts_in(value)):
         yield _HIDDEN

@@ -4,11 +4,11 @@ from uuid import UUID
 
 import pytest
 
-from replay.core.calls import CachedAnswer
+from replay.core.calls import CachedAnswer, ToolReview
 from replay.engine.replayer import Replayer
 from replay.resolution.placeholders import placeholder
 from replay.resolution.redacted_values import RedactedValues
-from tests.support.memory_replays import MemoryEnvironment, Replay, labels, replay
+from tests.support.memory_replays import MemoryEnvironment, Replay, labels, replay, resolved_step
 from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -75,3 +75,24 @@ def test_request_without_some_values_cannot_be_sent(type: StepType, text: JSONVa
     answer = RedactedValues().reason(type, {"messages": [{"role": "user", "content": text}], "query": text})
     assert reason in answer
     assert bool(answer) is bool(reason)
+
+
+class _SafeTools(MemoryEnvironment):
+    def tool(self, name: str) -> ToolReview:
+        return ToolReview(safe=True)
+
+
+def test_live_answer_to_a_placeholder_says_so() -> None:
+    call: JSONValue = {"id": "c", "name": "get_order", "arguments": {"order_id": "B-2"}}
+    message: JSONValue = {"role": "assistant", "content": None, "tool_calls": [call]}
+    fork = replay({"match": {"step": 3}, "output": {"message": message}}, fork=3)
+    world = _SafeTools(payloads=fork.payloads, model=lambda call: {"content": "It was lost."})
+    events = list(Replayer(fork.context(world)).run())
+    assert resolved_step(events, 4).answer.reason == "simulation_policy_fallback"
+    answer = resolved_step(events, 5).answer
+    assert (answer.reason, answer.detail["placeholders"]) == ("live_model_call", [3])
+    assert answer.note == "Message 3 of its input contains a placeholder instead of an answer"
+    original = replay({"match": {"step": 4}, "tool": {"output": "lost"}}, fork=4)
+    world = _SafeTools(payloads=original.payloads, model=lambda call: {"content": "It was lost."})
+    events = list(Replayer(original.context(world)).run())
+    assert "placeholders" not in resolved_step(events, 5).answer.detail
