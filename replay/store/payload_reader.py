@@ -103,5 +103,6 @@ class Payloads:
             self._complete_refs.update(ahead)
         except MissingPart:
             self._values.update(artifacts.available(ahead))
-            # The old one may contain values without their parts.
+            # The old one may contain values without their parts; what it has loaded is read again.
             self._joiner = Joiner(self._stored_values.load)
+            self._complete_refs.clear()

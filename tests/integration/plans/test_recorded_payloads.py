@@ -54,6 +54,19 @@ def test_last_messages_of_a_damaged_request_are_not_read() -> None:
             payloads.messages(ref, 100)
 
 
+def test_requests_read_before_a_damaged_one_stay_readable(monkeypatch: pytest.MonkeyPatch) -> None:
+    refs = requests_of_a_conversation()
+    whole_requests = artifacts.payloads(refs[:4])
+    monkeypatch.setattr(payload_reader, "_FIRST_READ", 4)
+    payloads = Payloads()
+    payloads.expect(lambda: [refs])
+    assert payloads(refs[0]) == whole_requests[refs[0]]
+    lose(refs[5], "deleted")
+    with pytest.raises(MissingPart):
+        payloads(refs[5])
+    assert {ref: payloads(ref) for ref in refs[:4]} == whole_requests
+
+
 def test_pack_is_decoded_once_for_requests_and_their_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     refs, read, ids = requests_of_a_conversation(), packs.read, list[int]()
 
