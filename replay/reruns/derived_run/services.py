@@ -10,7 +10,7 @@ from replay.sessions.prepare import Source
 from replay.sessions.schemas import ReplayRequest
 from traces.captions import services as captions
 from traces.core.schema import ForkChange
-from traces.core.vocabulary import Label, RunStatus
+from traces.core.vocabulary import Label, Reason, RunStatus
 from traces.ingest.step_rows import StepRow
 from traces.models import Run
 from traces.runs import services as traces
@@ -31,7 +31,7 @@ def write(rerun: Rerun, status: RunStatus) -> Run | None:
 
 def _open(rerun: Rerun, rows: Sequence[StepRow]) -> Run:
     source = rerun.source_run
-    first_change = next((row.sequence_no for row in rows if row.label is not Label.EXACT), rerun.fork_sequence_no)
+    first_change = next((row.sequence_no for row in rows if not _is_recorded(row)), rerun.fork_sequence_no)
     run = traces.open_run(
         name=source.name,
         app=source.app,
@@ -46,6 +46,10 @@ def _open(rerun: Rerun, rows: Sequence[StepRow]) -> Run:
     )
     captions.describe_fork(run.id, _change(rerun))
     return run
+
+
+def _is_recorded(row: StepRow) -> bool:
+    return row.label is Label.EXACT or row.reason == Reason.SOURCE_OUTPUT_REUSED
 
 
 def _change(rerun: Rerun) -> ForkChange:

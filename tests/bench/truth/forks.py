@@ -12,7 +12,7 @@ from replay.inputs.witnesses import WitnessStep, places, witness
 from replay.overrides.policy import Policy
 from tests.bench.truth import brain
 from tests.bench.truth.damage import NO_LOSSES, Losses, lose
-from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, mark_replay_outputs
+from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, DerivedRun, mark_replay_outputs
 from tests.bench.truth.runtime import NOTE_TOOLS, Changes, Runtime
 from tests.support.memory_replays import MemoryEnvironment, Replay, labels, planned_labels
 from tests.support.replay_runs import graph_of
@@ -45,7 +45,7 @@ class LiveEnvironment(MemoryEnvironment):
         return Answer(action="live", label=Label.SIMULATED, reason=Reason.LIVE_TOOL, output=output, status=status)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ForkLabels:
     """Labels and reasons by source step: previewed, replayed without a provider, and followed with live calls."""
 
@@ -58,6 +58,8 @@ class ForkLabels:
     lost: Collection[int] = ()
     # Steps whose recorded outputs are those of a replay.
     replay_outputs: Collection[int] = ()
+    # The run that the fork with live calls writes.
+    derived: DerivedRun
 
 
 _REUSED: Final = ("source_output_reused", "assumed_unaffected")
@@ -105,6 +107,7 @@ def fork_labels(
         live_requests=list(_live_requests(followed)),
         lost=[node.no for node in fork.graph.nodes if node.losses],
         replay_outputs=replay_outputs.keys(),
+        derived=DerivedRun(run, live.fork, followed),
     )
 
 

@@ -11,16 +11,17 @@ from tests.bench.truth.exporting import through_spans
 from tests.bench.truth.forks import ForkLabels, Refused, fork_labels
 from tests.bench.truth.judging import Truth, first_wrong
 from tests.bench.truth.platforms import through_langfuse, through_langsmith
-from tests.bench.truth.programs import other_programs, random_changes, random_program, recording
-from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, random_replay_outputs
-from tests.bench.truth.runtime import Changes
+from tests.bench.truth.programs import Program, other_programs, random_changes, random_program, recording
+from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, DerivedRun, is_new, random_replay_outputs
+from tests.bench.truth.runtime import Changes, Runtime
 from traces.core.recorded_run import RecordedRun
 
 _SHARE_OF_IMPORTS: Final = 0.4
 _SHARE_WITH_WITNESSES: Final = 0.3
 _SHARE_OF_DAMAGE: Final = 0.1
 _SHARE_OF_REPLAYS: Final = 0.1
-MODES: Final = ("previewed", "replayed", "followed")
+MODES: Final = ("previewed", "replayed", "followed", "forked again")
+_LABELS: Final = MODES[:3]
 
 
 @dataclass
@@ -78,6 +79,27 @@ def _measure(results: Results, seed: str) -> None:
         results.refused += 1
         return
     _compare(results, seed, truth, changes, numbers, labels)
+    if run.format == "test" and not losses and not replay_outputs:
+        _fork_again(results, seed, program, changes, recorded, labels.derived)
+
+
+def _fork_again(
+    results: Results, seed: str, program: Program, changes: Changes, recorded: Runtime, derived: DerivedRun
+) -> None:
+    """Fork the run of a fork; the truth is a run of the program with the changes of both."""
+    steps = derived.run.steps
+    numbers = {step.key: number for number, step in enumerate(steps, 1) if not is_new(step)}
+    new_changes = random_changes(Random(f"{seed}/again"), [step for step in steps if not is_new(step)])
+    if not new_changes:
+        return
+    truth = Truth.of(recorded, program.run({**changes, **new_changes}))
+    try:
+        labels = fork_labels(derived.run, new_changes, numbers, tools=False, replay_outputs=derived.outputs).replayed
+    except Refused:
+        return
+    first = min(numbers[key] for key in new_changes)
+    later_labels = {key: labels.get(no, "") for key, no in numbers.items() if no >= first}
+    _judge(results, "forked again", seed, truth, later_labels)
 
 
 def _stored(run: RecordedRun, random: Random, changes: Changes) -> tuple[RecordedRun, dict[str, int], Losses]:
@@ -100,7 +122,7 @@ def _compare(
         (no for no, request in labels.live_requests if not truth.is_true_request(request)),
         default=len(numbers) + 1,
     )
-    for mode in MODES:
+    for mode in _LABELS:
         judged_keys = [key for key, no in numbers.items() if first <= no and (mode != "followed" or no < end)]
         labels_by_key = {key: getattr(labels, mode).get(numbers[key], "") for key in judged_keys}
         _judge(results, mode, seed, truth, labels_by_key)

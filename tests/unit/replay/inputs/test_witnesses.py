@@ -68,5 +68,19 @@ def test_word_that_both_answers_have_may_be_the_source(other_answer: str, is_sho
     assert is_configuration(writer, item, change, (other,), payload) is is_shown
 
 
+@pytest.mark.parametrize(("text", "count", "is_shown"), [("301", 1, False), ("301", 2, True), ("page 301", 1, True)])
+def test_number_may_be_equal_by_chance(text: str, count: int, is_shown: bool) -> None:
+    desk = Node(id=uuid4(), no=1, type=StepType.MODEL, name="desk", output_ref="C-300 is lost.")
+    writer = Node(id=uuid4(), no=2, type=StepType.MODEL, name="writer", input_ref="request")
+    change = Change(node=desk, original=_answer(desk.output_ref), current=_answer("Nothing is known."))
+    item = UnexplainedContent(path="/messages/0/content", first_step=2, snippet=text, digest="d")
+    others = [witness([step(1, "desk", ref), step(2, "writer", "", "d")], {("model", "desk", 1): 1}) for ref in "ab"]
+
+    def payload(ref: str) -> JSONValue:
+        return {"messages": [{"role": "user", "content": text}]} if ref == "request" else _answer(ref)
+
+    assert is_configuration(writer, item, change, (*others[:count],), payload) is is_shown
+
+
 def _answer(content: str) -> JSONValue:
     return {"message": {"role": "assistant", "content": content}}
