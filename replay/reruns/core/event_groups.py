@@ -4,13 +4,13 @@ The gateway does not see which agent or turn makes a call. The SDK says when eac
 inside of the innermost one that is open then, unless several are open side by side.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Final
 
 import orjson
 
 from traces.core.json_access import as_integer, as_object, as_text
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 
 _BEGINNING: Final = "step_started"
 _ENDING: Final = "step_finished"
@@ -35,20 +35,29 @@ def _number(event: JSONObject) -> int:
 
 
 def _without_groups(events: Sequence[JSONObject]) -> list[JSONObject]:
-    groups = {
+    parents = {
         as_text(event.get("step_id")): event.get("parent_step_id")
         for event in events
-        if event.get("event_type") in _GROUP_EVENTS
+        if as_text(event.get("event_type")) in _GROUP_EVENTS
     }
-    kept_events = []
-    for event in events:
-        if event.get("event_type") in _GROUP_EVENTS:
-            continue
-        parent = event.get("parent_step_id")
-        while isinstance(parent, str) and parent in groups:
-            parent = groups[parent]
-        kept_events.append({**event, "parent_step_id": parent})
-    return kept_events
+    return [
+        {**event, "parent_step_id": _outer_step(event.get("parent_step_id"), parents)}
+        for event in events
+        if as_text(event.get("event_type")) not in _GROUP_EVENTS
+    ]
+
+
+def _outer_step(step: JSONValue, parents: dict[str, JSONValue]) -> JSONValue:
+    """Return the first step outside of all groups; None for groups that contain each other.
+
+    The groups on the way get this step as their parent, so that a deep group is climbed once.
+    """
+    groups: list[str] = []
+    while isinstance(step, str) and step in parents:
+        groups.append(step)
+        step, parents[step] = parents[step], None
+    parents.update(dict.fromkeys(groups, step))
+    return step
 
 
 def _place_calls(events: Sequence[JSONObject]) -> list[JSONObject]:
@@ -58,8 +67,8 @@ def _place_calls(events: Sequence[JSONObject]) -> list[JSONObject]:
     places: dict[str, str | None] = {}
     placed_events = []
     for event in events:
-        id, type = as_text(event.get("step_id")), event.get("event_type")
-        if event.get("actor_type") in _GATEWAY:
+        id, type = as_text(event.get("step_id")), as_text(event.get("event_type"))
+        if as_text(event.get("actor_type")) in _GATEWAY:
             place = places.setdefault(id, as_text(event.get("parent_step_id")) or _innermost(open_steps))
             placed_events.append({**event, "parent_step_id": place})
             continue
@@ -71,16 +80,28 @@ def _place_calls(events: Sequence[JSONObject]) -> list[JSONObject]:
     return placed_events
 
 
-def _innermost(open_steps: dict[str, str]) -> str | None:
+def _innermost(open_steps: Mapping[str, str]) -> str | None:
     """Return the innermost open step, or the one around those that are open side by side; None if there is none."""
-    chains = [_ancestors(id, open_steps) for id in open_steps if id not in open_steps.values()]
-    common = [id for id in chains[0] if all(id in chain for chain in chains)] if chains else []
-    return common[0] if common else None
+    outer_steps = {*open_steps.values()}
+    inner_steps = [id for id in open_steps if id not in outer_steps]
+    if not inner_steps:
+        return None
+    chain = [*_ancestors(inner_steps[0], open_steps)]
+    # Where the ancestors of each step meet the chain.
+    meetings = {id: index for index, id in enumerate(chain)}
+    index = 0
+    for inner_step in inner_steps[1:]:
+        branch = [*_ancestors(inner_step, open_steps, meetings)]
+        meeting = meetings.get(open_steps.get(branch[-1], ""), len(chain))
+        meetings.update(dict.fromkeys(branch, meeting))
+        index = max(index, meeting)
+    return chain[index] if index < len(chain) else None
 
 
-def _ancestors(id: str, open_steps: dict[str, str]) -> list[str]:
-    """Return an open step and those around it, from the inside out."""
-    chain = [id]
-    while open_steps.get(chain[-1]):
-        chain.append(open_steps[chain[-1]])
-    return chain
+def _ancestors(id: str, open_steps: Mapping[str, str], known_steps: Container[str] = ()) -> Iterator[str]:
+    """Yield an open step and those around it, from the inside out, up to a known one. A hostile agent has cycles."""
+    path: dict[str, None] = {}
+    while id and id not in path and id not in known_steps:
+        path[id] = None
+        yield id
+        id = open_steps.get(id, "")

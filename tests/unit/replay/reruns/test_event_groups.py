@@ -1,6 +1,9 @@
 """The agent or turn that a call of the gateway belongs to."""
 
+import time
+
 import orjson
+import pytest
 
 from replay.reruns.core.event_groups import fit
 from traces.core.json_types import JSONObject
@@ -48,3 +51,21 @@ def test_call_stays_inside_of_the_step_that_it_names() -> None:
     named_call = line(5, "model_called", "named", "other", actor="gateway")
     places = parents(fit(AGENT + TURN + other_turn + named_call + AGENT_END, has_groups=True))
     assert places["named"] == "other"
+
+
+def test_groups_that_contain_each_other_have_no_parent() -> None:
+    cycle = line(1, "step_started", "outer", "inner") + line(2, "step_started", "inner", "outer")
+    step = line(3, "step_started", "turn", "inner") + line(4, "validator_decision", "check", "turn")
+    assert parents(fit(cycle + step + call(5, "first"), has_groups=False)) == {"check": None, "first": None}
+    assert parents(fit(cycle + step + call(5, "first"), has_groups=True))["first"] == "turn"
+
+
+@pytest.mark.parametrize("has_groups", [True, False])
+def test_time_is_linear_in_the_number_of_open_groups(has_groups: bool) -> None:
+    chain = b"".join(line(no, "step_started", f"s{no}", f"s{no - 1}") for no in range(5_000))
+    leaves = b"".join(line(no, "step_started", f"s{no}", "s4999") for no in range(5_000, 10_000))
+    checks = b"".join(line(no, "validator_decision", f"check{no}", "s4999") for no in range(10_000, 15_000))
+    start = time.thread_time()
+    places = parents(fit(chain + leaves + checks + call(20_000, "call"), has_groups=has_groups))
+    assert time.thread_time() - start < 1.0
+    assert places["call"] == ("s4999" if has_groups else None)
