@@ -24,7 +24,7 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.importers.formats.chats import sharegpt
 from traces.importers.formats.coding_agents import mini_swe_agent
-from traces.importers.formats.evaluations import who_and_when
+from traces.importers.formats.evaluations import bfcl, who_and_when
 from traces.importers.formats.terminal_agents import specstory
 from traces.importers.registry import detect
 from traces.provenance import short_values
@@ -60,6 +60,10 @@ def tool_notes(attributes: str) -> bytes:
     return f"_**User**_\n\ngo\n\n---\n\n_**Assistant**_\n\n<tool-use {attributes}>x</tool-use>\n".encode()
 
 
+def calls(text: str, count: int) -> bytes:
+    return orjson.dumps({"id": "x", "result": f"[{','.join([text] * count)}]", "input_token_count": 1})
+
+
 def tagged(text: str) -> JSONValue:
     return {"conversations": [{"from": "human", "value": "go"}, {"from": "gpt", "value": text}]}
 
@@ -79,6 +83,7 @@ CASES: dict[str, Callable[[], object]] = {
     "blank lines before a number": lambda: [*checkable_values.tokens("\n" * LONG + "x 1")],
     "a long word beside a number": lambda: [*checkable_values.tokens("1 " + "b" * LONG)],
     "points that end no sentence": lambda: hunks.divide(".!" * (LONG // 2) + "x", ""),
+    "many calls in an answer": lambda: [*bfcl.parse([Source(name="x", data=calls("a()", 4_900))])],
     "a tagged call of spaces": lambda: read(sharegpt.parse, tagged("<tool_call>x" + " " * LONG + "y")),
     "attributes of a tool in a transcript": lambda: [*specstory.parse(Source(name="x", data=tool_notes("-" * LONG)))],
     "a name of agents": lambda: find_model_name("gpt-4 gpt-5 " + "agent " * (LONG // 6) + "\n"),

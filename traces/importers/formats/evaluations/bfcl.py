@@ -8,6 +8,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Final
 
 import orjson
@@ -212,14 +213,25 @@ def _actions(call_texts: Sequence[JSONValue], results: Sequence[JSONValue]) -> I
 
 def _calls_in(content: JSONValue) -> list[JSONValue]:
     """Return the calls in a text such as `[find(title="Dune"), count()]`; none of any other text."""
-    text = as_text(content).strip().strip("`\n ")
+    text = as_text(content).strip().strip("`\n ")[:_LONGEST_CALL]
     try:
-        body = ast.parse(text[:_LONGEST_CALL], mode="eval").body
+        body = ast.parse(text, mode="eval").body
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         return []
     items = body.elts if isinstance(body, ast.List) else []
-    texts = [ast.get_source_segment(text, item) for item in items if isinstance(item, ast.Call)]
-    return [*texts] if len(texts) == len(items) else []
+    calls = [item for item in items if isinstance(item, ast.Call)]
+    return [*_sources(text, calls)] if len(calls) == len(items) else []
+
+
+def _sources(text: str, calls: Sequence[ast.Call]) -> Iterator[str]:
+    """Yield the texts of calls. `ast.get_source_segment` splits the whole text for each of them."""
+    # As the parser counts lines.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").encode().splitlines(keepends=True)
+    starts = [0, *accumulate(map(len, lines))]
+    data = b"".join(lines)
+    for call in calls:
+        end = starts[(call.end_lineno or call.lineno) - 1] + (call.end_col_offset or 0)
+        yield data[starts[call.lineno - 1] + call.col_offset : end].decode()
 
 
 def _read_call(text: str) -> tuple[str, JSONValue]:
