@@ -147,7 +147,7 @@ def _event_data(body: bytes) -> Iterator[bytes]:
 
 
 def _is_error(event: JSONObject) -> bool:
-    return bool(event.get("error")) or event.get("type") in {"error", "response.failed"}
+    return bool(event.get("error")) or event.get("type") in ("error", "response.failed")
 
 
 def _ends(api: str, events: list[JSONObject]) -> bool:
@@ -156,7 +156,7 @@ def _ends(api: str, events: list[JSONObject]) -> bool:
     if api == "openai.chat":
         choices = [as_object(item) for event in events for item in as_list(event.get("choices"))]
         return any(choice.get("finish_reason") for choice in choices)
-    return any(event.get("type") in _LAST_EVENTS[api] for event in events)
+    return any(as_text(event.get("type")) in _LAST_EVENTS[api] for event in events)
 
 
 def _assemble(api: str, events: list[JSONObject]) -> JSONValue:

@@ -57,7 +57,11 @@ def _marked_text(content: JSONValue) -> str:
 
 def _block_text(block: JSONValue) -> str:
     text = content_text(block)
-    is_word = not isinstance(block, dict) or text != f"[{block.get('type', 'data')}]" or block.get("type") in _THOUGHTS
+    is_word = (
+        not isinstance(block, dict)
+        or text != f"[{block.get('type', 'data')}]"
+        or as_text(block.get("type")) in _THOUGHTS
+    )
     return text if is_word else f"{text[:-1]} {digest(without_random_ids(as_object(block)))[:8]}]"
 
 

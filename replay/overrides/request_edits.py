@@ -114,7 +114,7 @@ def _with_passages(content: JSONValue, passages: Iterable[Passage]) -> JSONValue
 
 
 def _is_system(message: JSONValue) -> bool:
-    return member(message, "role") in {"system", "developer"}
+    return member(message, "role") in ("system", "developer")
 
 
 def _is_empty(message: JSONValue) -> bool:

@@ -7,6 +7,7 @@ from functools import cached_property
 from replay.core.graph import Link
 from replay.inputs.changes import Incoming, Misses
 from replay.inputs.rebuilt_inputs import Slots
+from traces.core.json_access import as_text
 from traces.core.json_types import JSONValue
 
 
@@ -131,4 +132,4 @@ def _are_recorded(slots: Slots, messages: Sequence[JSONValue]) -> bool:
 
 
 def _answers(message: JSONValue, call_ids: frozenset[str]) -> bool:
-    return isinstance(message, dict) and message.get("tool_call_id") in call_ids
+    return isinstance(message, dict) and as_text(message.get("tool_call_id")) in call_ids

@@ -1,6 +1,7 @@
 """New tasks of re-run sub-agents, and the inputs they change. Pure."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from replay.core.context import ReplayContext
 from replay.core.graph import Link, Node
@@ -11,7 +12,7 @@ from traces.core.vocabulary import EdgeKind, StepType
 
 # Step types that receive the task directly, rather than through a model's tool call.
 _TASK_RECEIVERS = frozenset({StepType.AGENT, StepType.TURN, StepType.PROMPT, StepType.RETRIEVAL, StepType.PLANNER})
-_SYSTEM = frozenset({"system", "developer"})
+_SYSTEM: Final = ("system", "developer")
 
 
 class SubAgentTasks:

@@ -6,7 +6,7 @@ A view accepts any JSON; a part of an unexpected shape counts as absent. `value`
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, member
+from traces.core.json_access import as_list, as_object, as_objects, as_text, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import payload_view
 from traces.payloads.conversation import Messages
@@ -134,7 +134,7 @@ class Documents:
     def texts_by_id(self) -> dict[str, str]:
         """The texts of its documents by their ids, in order; empty if not every document has an id of its own."""
         documents = as_objects(member(self.value, "documents"))
-        texts = {str(item["id"]): Message(item).text for item in documents if item.get("id") not in {None, ""}}
+        texts = {str(item["id"]): Message(item).text for item in documents if as_text(item.get("id"))}
         return texts if len(texts) == len(documents) else {}
 
     @property

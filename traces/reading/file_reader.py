@@ -7,6 +7,7 @@ line, the valid lines are read and each invalid one is reported.
 import io
 import pickle
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from traceback import extract_tb
@@ -173,7 +174,8 @@ def _read_recording(
     if state.format is not None:
         yield from _read_by(registry.get_importer(state.format), state, number, file, sample, stream, total)
         return
-    importer, shape = registry.detect_shape(sample)
+    with _report_errors("the detection of its format"):
+        importer, shape = registry.detect_shape(sample)
     if shape is None:
         yield from _read_by(importer, state, number, file, sample, stream, total)
         return
@@ -299,15 +301,22 @@ def _read_lines(
 
 def _runs_of(importer: Importer, sources: list[Source]) -> Iterator[RecordedRun]:
     """Yield the runs of an importer. An error in its code is reported like a bad file: others are still read."""
-    try:
+    with _report_errors(f"the importer of {importer.title}"):
         yield from importer.runs(sources)
+
+
+@contextmanager
+def _report_errors(part: str) -> Iterator[None]:
+    """Raise `BadFile` for an error in the code of `part`."""
+    try:
+        yield
     except (ProblemError, MemoryError):
         raise
     except Exception as error:
         # Without its message and a log entry: both may quote the file.
         frame = extract_tb(error.__traceback__)[-1]
         place = f"{PurePath(frame.filename).name}, line {frame.lineno}"
-        reason = f"the importer of {importer.title} failed with {type(error).__name__} ({place})"
+        reason = f"{part} failed with {type(error).__name__} ({place})"
         raise BadFile(f"an error of Forkpoint: {reason}. Please report it", "byte 0") from error
 
 

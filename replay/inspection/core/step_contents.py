@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from replay.inspection.core.places import ANSWERS, CALLS, CONTAINERS, StepContent
-from traces.core.json_access import member
+from traces.core.json_access import as_text, member
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus, StepType
 from traces.payloads.parts import assemble, references
@@ -94,4 +94,4 @@ def _content(row: Mapping[str, Any], reader: _Reader, producers: tuple[int, ...]
 
 
 def _is_answer(value: JSONValue) -> bool:
-    return member(value, "role") in ANSWERS
+    return as_text(member(value, "role")) in ANSWERS

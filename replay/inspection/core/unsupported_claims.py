@@ -19,7 +19,7 @@ from replay.inspection.core.checkable_values import (
     without_punctuation,
 )
 from replay.inspection.core.places import ANSWERS, CONTAINERS, Place, PlaceKind, StepContent, quote
-from traces.core.json_access import as_list, as_object, has_object, member
+from traces.core.json_access import as_list, as_object, as_text, has_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelAnswer
@@ -224,7 +224,7 @@ def _is_part(value: JSONObject) -> bool:
 
 def _is_answer_or_part(value: JSONObject) -> bool:
     """True for a model's answer in a later request, which supports nothing, or for a stored part."""
-    return "$part" in value or value.get("role") in ANSWERS
+    return "$part" in value or as_text(value.get("role")) in ANSWERS
 
 
 def _arguments(call: JSONValue, path: str) -> Iterator[tuple[str, JSONValue]]:

@@ -184,7 +184,7 @@ def _total_usage(usage: _Usage) -> Usage:
 
 def system_body(messages: Iterable[JSONObject]) -> dict[str, Any]:
     texts = [
-        tool_text(message.get("content")) for message in messages if message.get("role") in {"system", "developer"}
+        tool_text(message.get("content")) for message in messages if message.get("role") in ("system", "developer")
     ]
     return {"system": "\n\n".join(texts)} if any(texts) else {}
 
@@ -231,7 +231,7 @@ def message_bodies(messages: Iterable[JSONObject]) -> list[dict[str, Any]]:
     """Merge adjacent messages of one role, so that parallel tool results become one message."""
     conversation: list[dict[str, Any]] = []
     for message in messages:
-        if message.get("role") in {"system", "developer"}:
+        if message.get("role") in ("system", "developer"):
             continue
         role = "assistant" if message.get("role") == "assistant" else "user"
         blocks = _blocks(message)
@@ -243,7 +243,7 @@ def message_bodies(messages: Iterable[JSONObject]) -> list[dict[str, Any]]:
 
 
 def _blocks(message: JSONObject) -> list[dict[str, Any]]:
-    if message.get("role") in {"tool", "function"}:
+    if message.get("role") in ("tool", "function"):
         result = {"type": "tool_result", "tool_use_id": message.get("tool_call_id", "")}
         return [{**result, "content": tool_text(message.get("content"))}]
     calls = [_tool_use(call) for call in as_objects(message.get("tool_calls"))]

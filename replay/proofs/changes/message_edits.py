@@ -13,7 +13,7 @@ from diffing.sequences.word_hunks import Hunk, hunks, passage, with_hunks
 from replay.proofs.changes.atoms import Change, Slot
 from replay.proofs.changes.overrides import RunPair, atom_of, number, override_change, set_to, untestable
 from traces.core.canonical import digest
-from traces.core.json_access import as_integer, as_list, as_object, has_string
+from traces.core.json_access import as_integer, as_list, as_object, as_text, has_string
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import Message
@@ -81,7 +81,7 @@ def system_prompt(runs: RunPair, root: Root) -> Iterator[Change]:
     # The caller has checked it.
     assert root.facet is not None
     sides = _messages(runs, root.pair)
-    counts = [sum(as_object(message).get("role") in SYSTEM_ROLES for message in side) for side in sides]
+    counts = [sum(as_text(as_object(message).get("role")) in SYSTEM_ROLES for message in side) for side in sides]
     texts = root.facet.base, root.facet.candidate
     if max(counts) <= 1 and (root.facet.passages or not _is_same_everywhere(runs, root)):
         yield _prompt_passages(runs, root)

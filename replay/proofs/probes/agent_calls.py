@@ -91,7 +91,7 @@ def _lacks(entry: Override, step: Step, source: Step, inputs: Mapping[str, JSONV
 
 
 def _system_text(messages: Sequence[JSONValue]) -> str:
-    roles = {"system", "developer"}
+    roles = ("system", "developer")
     return next((str(_content([message], 0)) for message in messages if as_object(message).get("role") in roles), "")
 
 

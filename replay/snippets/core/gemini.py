@@ -45,7 +45,7 @@ def body(request: Mapping[str, JSONValue]) -> tuple[JSONObject, tuple[str, ...]]
 
 
 def _is_system(message: JSONObject) -> bool:
-    return message.get("role") in {"system", "developer"}
+    return message.get("role") in ("system", "developer")
 
 
 def _contents(messages: Sequence[JSONObject]) -> list[JSONValue]:
@@ -67,7 +67,7 @@ def _contents(messages: Sequence[JSONObject]) -> list[JSONValue]:
 
 
 def _message_parts(message: JSONObject, names: Mapping[str, JSONValue]) -> Iterator[JSONValue]:
-    if message.get("role") in {"tool", "function"}:
+    if message.get("role") in ("tool", "function"):
         name = message.get("name") or names.get(str(message.get("tool_call_id")), "")
         yield {"functionResponse": {"name": name, "response": _result(message.get("content"))}}
         return

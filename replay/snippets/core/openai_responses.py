@@ -31,7 +31,7 @@ def body(model: str, request: Mapping[str, JSONValue]) -> tuple[JSONObject, tupl
 
 def _items(message: JSONObject) -> Iterator[JSONValue]:
     role = message.get("role")
-    if role in {"tool", "function"}:
+    if role in ("tool", "function"):
         output = text_or_json(message.get("content"))
         yield {"type": "function_call_output", "call_id": message.get("tool_call_id", ""), "output": output}
         return

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support import importing_fixtures as fixtures
 from traces.importers import registry
+from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.importers.importer import Importer
 from traces.reading import file_reader
@@ -68,3 +69,14 @@ def test_error_of_an_importer_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
     assert reason.startswith(
         "an error of Forkpoint: the importer of Amp threads failed with KeyError (test_shapes.py, line "
     )
+
+
+def test_error_of_a_sniffer_is_reported_for_its_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def sniff(sample: Sample) -> float:
+        return {"amp": 1.0}[sample.name]
+
+    example = registry.get_importer("amp")
+    broken = Importer(name="amp", title="Amp threads", sniff=sniff, parse=example.parse)
+    monkeypatch.setattr(registry, "IMPORTERS", (broken,))
+    ((reason, _),) = problems((fixtures.FOLDER / "amp.json").read_bytes())
+    assert reason.startswith("an error of Forkpoint: the detection of its format failed with KeyError (test_shapes.py")

@@ -22,7 +22,7 @@ def is_trajectory(value: JSONValue) -> bool:
     """Return True if `value` is a trajectory."""
     body = as_object(value)
     items = as_objects(body.get("content")) if has_list(body, "content") else []
-    return bool(items) and all(item.get(_KIND) in _KINDS for item in items[:3])
+    return bool(items) and all(as_text(item.get(_KIND)) in _KINDS for item in items[:3])
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -48,7 +48,7 @@ def _entries(body: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     """Yield the messages. Calls have no ids: what the environment gave after one is its result."""
     call_id = ""
     for index, item in enumerate(as_objects(body.get("content"))):
-        place, kind = f"{location}/content/{index}", item.get(_KIND)
+        place, kind = f"{location}/content/{index}", as_text(item.get(_KIND))
         if kind in _CALLS:
             call_id = f"call-{index}"
             yield TranscriptMessage(value=_call(item, call_id), location=place)

@@ -120,7 +120,7 @@ def _is_ui_message(message: JSONObject) -> bool:
         for invocation in as_list(message.get("toolInvocations"))
     ):
         return True
-    return any(_is_tool(as_object(part)) or as_object(part).get("type") in _TYPES for part in _parts(message))
+    return any(_is_tool(as_object(part)) or as_text(as_object(part).get("type")) in _TYPES for part in _parts(message))
 
 
 def _parts(message: JSONObject) -> list[JSONValue]:

@@ -131,7 +131,7 @@ def _result(session: _Session, payload: JSONObject) -> JSONObject:
         "display": value.get("display"),
         "extras": value.get("extras"),
         "error": (as_text(message) or "error") if value.get("is_error") is True else None,
-        "denied": True if payload.get("tool_call_id") in session.rejections else None,
+        "denied": True if as_text(payload.get("tool_call_id")) in session.rejections else None,
     }
     return {
         "role": "tool",

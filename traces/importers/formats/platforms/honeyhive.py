@@ -65,7 +65,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 
 def _is_event(body: JSONObject) -> bool:
-    return {"event_id", "session_id", "event_name"} <= body.keys() and body.get("event_type") in _KINDS
+    return {"event_id", "session_id", "event_name"} <= body.keys() and as_text(body.get("event_type")) in _KINDS
 
 
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:

@@ -61,7 +61,7 @@ class _Session:
 def is_step(value: JSONValue) -> bool:
     """Return True if `value` is a step of a transcript."""
     body = as_object(value)
-    return "step_index" in body and body.get("type") in {_ANSWER, _REQUEST}
+    return "step_index" in body and as_text(body.get("type")) in {_ANSWER, _REQUEST}
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -113,7 +113,7 @@ def _add_answer(session: _Session, record: JSONObject, location: str) -> None:
     facts: JSONObject = {
         "model": first_member(record, "model") or session.model,
         "usage": usage,
-        "error": as_text(record.get("status")) if record.get("status") in _FAILURES else None,
+        "error": as_text(record.get("status")) if as_text(record.get("status")) in _FAILURES else None,
         **_details(record),
     }
     session.add(
@@ -151,7 +151,7 @@ def _argument(value: JSONValue) -> JSONValue:
 
 def _add_result(session: _Session, record: JSONObject, location: str) -> None:
     failure = as_text(first_member(record, "content") or record.get("status"))
-    facts: JSONObject = {"error": failure if record.get("status") in _FAILURES else None, **_details(record)}
+    facts: JSONObject = {"error": failure if as_text(record.get("status")) in _FAILURES else None, **_details(record)}
     session.add(
         {
             "role": "tool",

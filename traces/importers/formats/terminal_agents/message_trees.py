@@ -103,7 +103,7 @@ def _run(id: str, header: JSONObject, lines: list[Line], metadata: JSONObject) -
 
 def _title(metadata: JSONObject) -> str:
     """Return the last title that an event gave to the session."""
-    events = (event for event in as_objects(metadata.get("events")) if event.get("type") in _TITLES)
+    events = (event for event in as_objects(metadata.get("events")) if as_text(event.get("type")) in _TITLES)
     titles = [title for event in events if (title := as_text(first_member(event, "title", "name")))]
     return titles[-1] if titles else ""
 

@@ -66,14 +66,14 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
 def _entries(body: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     results = _results(body)
     interactions = as_objects(body.get("llm_interactions"))
-    call_ids = {call.get("call_id") for interaction in interactions for call in _calls(interaction)}
+    call_ids = {as_text(call.get("call_id")) for interaction in interactions for call in _calls(interaction)}
     for index, interaction in enumerate(interactions):
         place = f"{location}/llm_interactions/{index}"
         for message in as_objects(interaction.get("input_messages")):
             if not has_object(message, "tool_result"):
                 value: JSONObject = {"role": message.get("role"), "content": message.get("content")}
                 yield TranscriptMessage(value=value, location=place)
-            elif as_object(message["tool_result"]).get("call_id") not in call_ids:
+            elif as_text(as_object(message["tool_result"]).get("call_id")) not in call_ids:
                 yield TranscriptMessage(value=_result(as_object(message["tool_result"])), location=place)
         yield TranscriptMessage(value=_answer(interaction), location=place)
         for call in _calls(interaction):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object
+from traces.core.json_access import as_list, as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
 
@@ -96,20 +96,22 @@ def _continues(message: JSONObject, earlier: JSONObject) -> bool:
     return has_calls and roles == ("assistant", "assistant") and message.get("content") is None
 
 
-def _call_ids(messages: Sequence[JSONObject]) -> frozenset[JSONValue]:
+def _call_ids(messages: Sequence[JSONObject]) -> frozenset[str]:
     calls = (as_object(call) for message in messages for call in as_list(message.get("tool_calls")))
-    return frozenset(call.get("id") for call in calls)
+    return frozenset(as_text(call.get("id")) for call in calls)
 
 
-def _all_match(messages: Sequence[JSONObject], ids: frozenset[JSONValue]) -> bool:
+def _all_match(messages: Sequence[JSONObject], ids: frozenset[str]) -> bool:
     """Return whether no result names a call that is not there."""
-    known_ids = {None, *ids}
-    return all(message.get("role") != "tool" or message.get("tool_call_id") in known_ids for message in messages)
+    known_ids = {"", *ids}
+    return all(
+        message.get("role") != "tool" or as_text(message.get("tool_call_id")) in known_ids for message in messages
+    )
 
 
-def _are_unrelated(results: Sequence[JSONObject], later: Sequence[JSONObject], ids: frozenset[JSONValue]) -> bool:
+def _are_unrelated(results: Sequence[JSONObject], later: Sequence[JSONObject], ids: frozenset[str]) -> bool:
     """Return whether these are all results that follow a message, and none of them names a call."""
     is_complete = not later or later[0].get("role") != "tool"
     return is_complete and all(
-        result.get("role") == "tool" and result.get("tool_call_id") not in {None, *ids} for result in results
+        result.get("role") == "tool" and as_text(result.get("tool_call_id")) not in {"", *ids} for result in results
     )
