@@ -298,7 +298,7 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         """Store lines, also those of an agent whose session has just ended."""
         session = ReplaySession.objects.filter(id=message.session, runner=self._require_runner())
         lines = [PrintedLine(no=line.no, stream=line.stream, text=line.text, at=line.at) for line in message.lines]
-        for item in session.select_related("source_run"):
+        for item in session.select_related("source_run", "rerun"):
             output.append(item, message.attempt, lines)
 
     def _leave(self, runner: Runner) -> None:

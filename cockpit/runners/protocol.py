@@ -12,6 +12,7 @@ from replay.runners.schemas import Stream
 from traces.core.schema import Schema
 
 _Text = Annotated[str, Field(max_length=120)]
+_Attempt = Annotated[int, Field(ge=1, lt=2**15)]
 
 
 class OpenSession(Schema):
@@ -51,7 +52,7 @@ class Output(Schema):
 
     type: Literal["output"]
     session: UUID
-    attempt: int
+    attempt: _Attempt
     lines: Annotated[list[Line], Field(max_length=MOST_LINES)]
 
 
@@ -60,7 +61,7 @@ class Exit(Schema):
 
     type: Literal["exit"]
     session: UUID
-    attempt: int
+    attempt: _Attempt
     code: Annotated[int, Field(ge=-255, le=2**31)]
     error: Annotated[str, Field(max_length=2_000)] = ""
 

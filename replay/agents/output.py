@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from django.db import transaction
+from django.db.models import Max
 
 from replay.execution import event_log
 from replay.execution.messages import OutputMessage
@@ -29,8 +30,12 @@ class PrintedLine:
 
 
 def append(session: ReplaySession, attempt: int, lines: Sequence[PrintedLine]) -> None:
-    """Store lines, without those that arrived before, and forget the oldest ones of a start that has too many."""
-    if not lines:
+    """Store lines, without those that arrived before, and forget the oldest ones of a start that has too many.
+
+    A start that has not happened has no lines, and numbers may come in any order: a hostile runner must not fill the
+    database.
+    """
+    if not lines or session.rerun is None or attempt > session.rerun.attempt:
         return
     redaction = SessionRedaction(session.source_run.app)
     rows = [
@@ -47,6 +52,7 @@ def append(session: ReplaySession, attempt: int, lines: Sequence[PrintedLine]) -
     ]
     with transaction.atomic():
         RunnerOutput.objects.bulk_create(rows, ignore_conflicts=True)
-        surplus = RunnerOutput.objects.filter(session=session, attempt=attempt, no__lte=lines[-1].no - MOST_LINES)
-        surplus.delete()
+        stored_lines = RunnerOutput.objects.filter(session=session, attempt=attempt)
+        last = stored_lines.aggregate(last=Max("no"))["last"]
+        stored_lines.filter(no__lte=last - MOST_LINES).delete()
         event_log.append(session.id, OutputMessage(seq=0))

@@ -1,6 +1,6 @@
 """Sessions in which the agent itself runs, as the API shows them."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from django.test import Client
 from pytest_django import Settings
 
-from replay.agents import dispatch, progress
+from replay.agents import dispatch, output, progress
 from replay.execution import runner, task_names
 from replay.models import ReplaySession, RerunCall, Runner, RunnerOutput
 from replay.reruns.tools import consents
@@ -248,7 +248,21 @@ def test_output_shows_what_is_missing(client: Client, body: dict[str, Any]) -> N
         RunnerOutput.objects.create(
             session=session, attempt=attempt, no=no, stream="stdout", text=text, at="2026-01-01T00:00Z"
         )
-    output = client.get(path).json()
-    assert ([line["text"] for line in output["lines"]], output["truncated"]) == (["a", "b", "c"], False)
+    shown_output = client.get(path).json()
+    assert ([line["text"] for line in shown_output["lines"]], shown_output["truncated"]) == (["a", "b", "c"], False)
     RunnerOutput.objects.filter(text="a").delete()
     assert client.get(path).json()["truncated"]
+
+
+def test_runner_stores_a_limited_number_of_lines(
+    client: Client, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "MOST_LINES", 2)
+    agent_runner = add_runner(Run.objects.get().app, "desk-1")
+    post(client, "/replays", body)
+    session = dispatch.claim(agent_runner)
+    assert session is not None
+    at = datetime.fromisoformat("2026-01-01T00:00Z")
+    for attempt, no in ((1, 9), (1, 8), (1, 7), (1, 1), (2, 1)):
+        output.append(session, attempt, [output.PrintedLine(no=no, stream="stdout", text="x", at=at)])
+    assert [*RunnerOutput.objects.order_by("id").values_list("attempt", "no")] == [(1, 9), (1, 8)]
