@@ -24,6 +24,8 @@ STYLE: Final = (Path(__file__).parent.parent / "templates" / "diffing" / "report
 _STYLE_HASH: Final = b64encode(sha256(STYLE.encode()).digest()).decode()
 # The file runs no script, fetches nothing, and has only its own styles.
 POLICY: Final = f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'"
+# Characters that change the direction of writing: in a quotation, they would reverse the rest of our own sentence.
+_DIRECTIONS: Final = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\ufffd")
 # Differing steps listed; a longer page is unreadable.
 _STEPS: Final = 2_000
 
@@ -32,7 +34,7 @@ def as_html(report: DiffReport, comments: Sequence[CommentView] = ()) -> str:
     """The whole report as one HTML document, with these comments."""
     acting = acting_pairs(report.pairs)
     changed = [pair for pair in acting if pair.relation != "same"]
-    return render_to_string(
+    page = render_to_string(
         "diffing/report.html",
         {
             "report": report,
@@ -55,3 +57,4 @@ def as_html(report: DiffReport, comments: Sequence[CommentView] = ()) -> str:
             "lane": report.unchanged.steps[:_STEPS] if report.unchanged else [],
         },
     )
+    return page.translate(_DIRECTIONS)

@@ -16,7 +16,7 @@ from diffing.schemas.report import DiffReport
 from tests.support.comparing import agent, diff_of, failing_refund, fixed_refund, model, output, reply, tool, user
 from traces.core.vocabulary import Reason
 
-HOSTILE = "</style><script>alert(1)</script><img src=x onerror=alert(2)> {{ 1 }} [x](javascript:alert(3)) `|`"
+HOSTILE = "\u202e</style><script>alert(1)</script><img src=x onerror=alert(2)> {{ 1 }} [x](javascript:alert(3)) `|`"
 
 
 class Tags(HTMLParser):
@@ -89,6 +89,7 @@ def test_recorded_text_is_escaped_in_html() -> None:
     assert "<img" not in html
     assert not [name for _, attributes in tags(html) for name in attributes if name.startswith("on")]
     assert html.count("</style>") == 1
+    assert "\u202e" not in html
 
 
 def test_html_has_all_parts(refund: DiffReport) -> None:
@@ -143,6 +144,7 @@ def test_recorded_text_is_escaped_in_markdown() -> None:
     text = as_markdown(hostile())
     assert "<script" not in text
     assert "[x](" not in text
+    assert "\u202e" not in text
     assert escape_text("a|b\n# c") == r"a\|b \# c"
 
 
