@@ -14,6 +14,7 @@ import orjson
 
 from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONValue
+from traces.importers.files.errors import cut_location
 from traces.importers.files.sample import Sample
 
 # Enough to detect a format.
@@ -39,9 +40,11 @@ class Shape:
 
     def restore_location(self, location: str) -> str:
         """Return the place in the file of a place in this shape."""
-        if not self.is_lines:
-            return f"{self.location}{location}" if location.startswith("/") or not location else location
-        return _LINE.sub(lambda match: f"{self.location}/{int(match[1]) - 1}", location, count=1)
+        if self.is_lines:
+            location = _LINE.sub(lambda match: f"{self.location}/{int(match[1]) - 1}", location, count=1)
+        elif location.startswith("/") or not location:
+            location = f"{self.location}{location}"
+        return cut_location(location)
 
 
 def other_shapes(sample: Sample) -> Iterator[Shape]:

@@ -32,7 +32,7 @@ from traces.http.hang_ups import hang_up_of
 from traces.http.idempotency import check_key
 from traces.http.outages import name_outage
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
-from traces.importers.files.errors import BadFile
+from traces.importers.files.errors import LONGEST_LOCATION, BadFile
 from traces.importers.files.json_reader import json_value
 from traces.imports import import_files, portable_runs, reader_process, run_archives
 from traces.imports.import_files import Progress
@@ -218,7 +218,7 @@ def _files(request: Request) -> list[NamedFile]:
         return [NamedFile(name=name, file=file) for name, file in zip(paths, uploads, strict=True)]
     body = request.data
     if isinstance(body, SpooledTemporaryFile):
-        name = request.query_params.get("filename", "").replace("\\", "/").rpartition("/")[2] or "upload"
+        name = _cut_path(request.query_params.get("filename", "")).rpartition("/")[2] or "upload"
         return [NamedFile(name=name, file=body)]
     raise InvalidQuery("there is no file in the request", where="/file")
 
@@ -229,12 +229,17 @@ def _paths(request: Request, count: int) -> list[str]:
     if text is None:
         return []
     try:
-        paths = [as_text(path).replace("\\", "/").strip("/") for path in as_list(json_value(text.encode()))]
+        paths = [_cut_path(as_text(path)).strip("/") for path in as_list(json_value(text.encode()))]
     except BadFile as problem:
         raise InvalidQuery(f"not a JSON list: {problem.problem}", where="/paths") from None
     if len(paths) != count or not all(paths):
         raise InvalidQuery(f"expected a JSON list of {count} paths, one per file", where="/paths")
     return paths
+
+
+def _cut_path(path: str) -> str:
+    """Return a path with slashes; the end of a long one, since the report repeats it with each problem of its file."""
+    return path.replace("\\", "/")[-LONGEST_LOCATION:]
 
 
 def _check_key(kind: str, request: Request, files: Sequence[NamedFile], *options: str | None) -> None:

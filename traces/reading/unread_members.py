@@ -22,6 +22,8 @@ from traces.payloads.conversation import Messages
 from traces.reading.text_hashes import TextHashes
 
 _SHORTEST: Final = 4
+# Characters of a member's name, which is in the paths of all members inside of it.
+_LONGEST_NAME: Final = 200
 # In the place of bytes that are no text.
 _UNREADABLE: Final = "\ufffd"
 # Characters of runs that are kept until their words are needed: most files need none.
@@ -185,7 +187,8 @@ def _leaves(value: JSONValue, path: str, name: str, contents: RunContents) -> It
         value = parse_cell(value)
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from _leaves(item, f"{path}/{'*' if _DATA_NAME.fullmatch(key) else key}", key, contents)
+            member = "*" if _DATA_NAME.fullmatch(key) else key[:_LONGEST_NAME]
+            yield from _leaves(item, f"{path}/{member}", key, contents)
     elif isinstance(value, list):
         for item in value:
             yield from _leaves(item, path, name, contents)

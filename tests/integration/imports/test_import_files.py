@@ -288,3 +288,7 @@ def test_paths_of_files_tell_which_belong_together() -> None:
             "/api/v1/runs/import", {"paths": orjson.dumps(wrong).decode(), "file": [event(1), event(2)]}
         )
         assert (response.status_code, response.json()["where"]) == (400, "/paths")
+    long_path = {"paths": orjson.dumps(["x" * 10_000, "bad.json"]).decode()}
+    bad_files = [SimpleUploadedFile("a", b"{"), SimpleUploadedFile("b", b"{")]
+    problem, _ = Client().post("/api/v1/runs/import", {**long_path, "file": bad_files}).json()["skipped"]
+    assert len(problem["path"]) == 1_000

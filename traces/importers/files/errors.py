@@ -7,6 +7,8 @@ from traces.errors import ProblemError
 
 LISTED_PROBLEMS: Final = 1_000
 MOST_PROBLEMS: Final = 10_000
+# Characters. Names of members are in the locations of all problems below them.
+LONGEST_LOCATION: Final = 1_000
 
 
 class BadFile(ProblemError):
@@ -16,7 +18,7 @@ class BadFile(ProblemError):
     """
 
     def __init__(self, problem: str, location: str = "") -> None:
-        super().__init__(problem, where=location)
+        super().__init__(problem, where=cut_location(location))
         self.problem = problem
 
     def __str__(self) -> str:
@@ -47,3 +49,9 @@ class Problems(list[BadFile]):
     def extend(self, problems: Iterable[BadFile]) -> None:
         for problem in problems:
             self.append(problem)
+
+
+def cut_location(location: str) -> str:
+    """Leave out the middle of a location that is too long to be repeated for each problem."""
+    half = LONGEST_LOCATION // 2
+    return location if len(location) <= LONGEST_LOCATION else f"{location[:half]}…{location[-half:]}"

@@ -38,6 +38,14 @@ def test_problems_of_a_list_of_lines_have_their_places_in_the_list() -> None:
     assert location.startswith("/threads/1")
 
 
+def test_long_name_of_a_list_is_cut_in_the_places_of_problems() -> None:
+    thread: Any = fixtures.source("amp.json").value
+    data = orjson.dumps({"k" * 100_000: [thread, {**thread, "messages": [7]}]})
+    ((_, location),) = problems(data)
+    assert len(location) < 1_100
+    assert location.endswith("/1")
+
+
 def test_list_goes_to_the_surest_format() -> None:
     assert formats(orjson.dumps([EVENT])) == ["claude-code"]
     assert formats(orjson.dumps([fixtures.source("amp.json").value])) == ["amp"]
