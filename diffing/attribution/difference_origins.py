@@ -23,7 +23,7 @@ from diffing.content.facet import DOCUMENTS, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.sequences.recurrence import distinct_words, distinctive_words, names_field
 from diffing.sequences.text_diff import is_other_text
-from diffing.sequences.word_hunks import Hunk, hunks, is_copy, is_repeated
+from diffing.sequences.word_hunks import Hunk, hunks, is_copy, is_repeated, share_phrase
 from traces.core.json_access import text_or_json
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
@@ -164,6 +164,12 @@ class Words:
     def repeats(self, pair: Pair, hunk: Hunk) -> bool:
         """True if a difference of a step's texts equals one between outputs before it."""
         return any(is_repeated(hunk, output_hunk) for output in self._before(pair) for output_hunk in output.hunks)
+
+    def quotes(self, pair: Pair, text: str, shown_places: Collection[int]) -> bool:
+        """True if a text at a step of one run repeats words of a differing output before it that is not shown there."""
+        side = int(pair.base is None)
+        outputs = (output for output in self._before(pair) if output.pair.place not in shown_places)
+        return any(share_phrase(text, text_or_json(output.values[side])) for output in outputs)
 
     @cached_property
     def _equal_words(self) -> list[tuple[Pair, set[str]]]:

@@ -19,7 +19,16 @@ from typing import Final, NamedTuple
 
 from diffing.attribution.run_inputs import RunInputs, label_spans
 from diffing.content.message_diff import MessagePair
-from diffing.sequences.word_hunks import Hunk, contains_words, hunks, is_repeated, neighbours, split_words, with_hunks
+from diffing.sequences.word_hunks import (
+    PHRASE,
+    Hunk,
+    contains_words,
+    hunks,
+    is_repeated,
+    neighbours,
+    split_words,
+    with_hunks,
+)
 
 
 class Remark(NamedTuple):
@@ -31,8 +40,6 @@ class Remark(NamedTuple):
 
 # The place of a run's input, the key of a message, or a remark.
 Source = int | tuple[str, str]
-# So many words in a row hardly occur in two texts by chance, however short they are.
-_PHRASE: Final = 3
 # Shorter words and numbers occur in any two texts.
 _WORD: Final = re.compile(r"[^\W\d_]{4}|\d{3}|[^\W\d]\d|\d[^\W\d]")
 
@@ -144,4 +151,4 @@ def _text(base: str, candidate: str) -> _OutsideText:
 
 def _is_distinctive(hunk: Hunk) -> bool:
     sides = hunk.base, hunk.candidate
-    return all(not words or _WORD.search(words) or len(split_words(words)) >= _PHRASE for words in sides)
+    return all(not words or _WORD.search(words) or len(split_words(words)) >= PHRASE for words in sides)

@@ -88,7 +88,7 @@ def roots(
                 continues=first_calls.precede(pair),
                 follows_call=outputs.calls_precede(pair),
                 follows_output=not comparison.derived and outputs.precede(pair),
-                further_message="" if comparison.derived else _further_message(pair, inputs, flow),
+                further_message="" if comparison.derived else _further_message(pair, inputs, flow, words),
                 is_left_to_code=not comparison.derived and outputs.leave_to_code(pair),
                 is_replay=comparison.derived,
                 follows_model=outputs.models_precede(pair),
@@ -125,10 +125,16 @@ def _run_inputs(comparison: Comparison, outputs: ChangedOutputs) -> frozenset[st
     return comparison.run_inputs - (composed_texts - other_texts)
 
 
-def _further_message(pair: Pair, inputs: RunInputs, flow: Flow) -> str:
-    """What a user says at a step with which one run goes on, unless its messages repeat an earlier output."""
+def _further_message(pair: Pair, inputs: RunInputs, flow: Flow, words: Words) -> str:
+    """What a user says at a step with which one run goes on, unless its messages repeat an earlier output.
+
+    Nobody quotes an output that is not in the conversation: code composed such a message of it.
+    """
     message = inputs.turns.get(pair.place, "")
-    return message if message and continues_answer(pair, flow) else ""
+    if not message or not continues_answer(pair, flow):
+        return ""
+    shown_places = {link.producer for link in flow.incoming(pair.place)}
+    return "" if words.quotes(pair, message, shown_places) else message
 
 
 def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> Iterator[Atom]:

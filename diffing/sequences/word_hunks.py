@@ -8,6 +8,8 @@ from typing import Final
 from diffing.sequences.anchors import differing_ranges
 
 _TOKEN: Final = re.compile(r"\w+")
+# So many words in a row hardly occur in two texts by chance, however short they are.
+PHRASE: Final = 3
 # Longer texts are not compared word by word.
 _MAX_CHARACTERS: Final = 20_000
 # The word before a position lies within this many characters.
@@ -172,6 +174,16 @@ def contains_words(text: str, source: str) -> bool:
 
 def _matches_at(words: Sequence[str], source_words: Sequence[str]) -> Iterator[bool]:
     return (source_words[at : at + len(words)] == words for at in range(len(source_words) - len(words) + 1))
+
+
+def share_phrase(text: str, source: str) -> bool:
+    """True if two texts have words in a row in common that hardly occur in both by chance."""
+    phrases, source_phrases = (_phrases(split_words(own)) for own in (text, source))
+    return not phrases.isdisjoint(source_phrases)
+
+
+def _phrases(words: Sequence[str]) -> set[tuple[str, ...]]:
+    return {*zip(*(words[at:] for at in range(PHRASE)), strict=False)}
 
 
 def share_word(text: str, source: str) -> bool:

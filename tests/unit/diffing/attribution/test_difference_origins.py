@@ -124,6 +124,20 @@ def test_further_turn_of_one_run_is_an_open_change(last: str, origins: list[Orig
     assert [atom.origin for atom in reason_about(base, candidate).atoms] == origins
 
 
+@pytest.mark.parametrize(
+    ("last", "is_listed"), [("Now, please make it shorter!", False), ("Please make it a poem!", True)]
+)
+def test_message_that_quotes_an_output_outside_the_conversation_is_composed(last: str, is_listed: bool) -> None:
+    def draft(remark: str, *further: Spec) -> list[Spec]:
+        first = model([system("Be kind."), user("Advertise bread.")], reply("Fresh bread."))
+        critic = replace(model([system("Judge."), user("Fresh bread.")], reply(remark)), name="critic")
+        return [agent(), first, critic, *further, output("Fresh bread.")]
+
+    again = model([system("Be kind."), user("Advertise bread."), reply("Fresh bread."), user(last)], reply("Bread."))
+    atoms = reason_about(draft("It is fine."), draft("You should make it shorter.", again)).atoms
+    assert any(atom.user_message == last for atom in atoms) is is_listed
+
+
 def search_run(prompt: str, note: str, content: str, answer: str, *, query: str = "fees") -> list[Spec]:
     """A note, a search with an independent query, and an answer from its documents."""
     document: JSONObject = {"id": "d1", "content": content}
