@@ -23,6 +23,7 @@ from diffing.sequences.word_hunks import contains_words
 from replay.proofs.changes.atoms import Change
 from replay.proofs.changes.overrides import RunPair
 from traces.core.json_access import text_or_json
+from traces.core.json_types import JSONValue
 from traces.core.json_walk import scalars
 from traces.core.vocabulary import StepType
 
@@ -54,29 +55,42 @@ def with_echoes(changes: Iterable[tuple[Root, Change]], runs: RunPair) -> list[C
             return replace(change, atom=replace(change.atom, texts=tuple(_texts(root))))
         texts = (*_texts(root), *_direct_outputs(runs, root))
         echoes = any(map(is_echo, _moves(root))) or _has_words_of(answers, texts) or _is_passed_on(root, arguments)
-        subject_names, is_shown = _subject(runs, root), _is_shown(runs, root)
-        atom = replace(change.atom, texts=texts, echoes=echoes, is_shown=is_shown, subject=subject_names)
+        subject_names, shown_at = _subject(runs, root), _shown_at(runs, root)
+        atom = replace(change.atom, texts=texts, echoes=echoes, shown_at=shown_at, subject=subject_names)
         return replace(change, atom=atom)
 
     return [with_texts(root, change) for root, change in rows]
 
 
-def _is_shown(runs: RunPair, root: Root) -> bool:
-    """Return whether a changed value of an output is in the request of a model that answers differently."""
+def _shown_at(runs: RunPair, root: Root) -> frozenset[int]:
+    """The places of the models that answer differently and have a changed value of an output in their request."""
     flow = runs.examination.flow
     places = {link.consumer for link in flow.outgoing(root.places[0]) if flow.carries(link)}
-    models = (runs.pairs[place] for place in places if runs.pairs[place].step.type == StepType.MODEL)
-    requests = [tuple(map(text_or_json, runs.inputs(pair))) for pair in models if pair.answers_differently]
-    return any(
-        contains_words(own, request) and not contains_words(own, opposite)
-        for sides in requests
-        for texts in _texts(root)
+    models = [pair for place in places if (pair := runs.pairs[place]).step.type == StepType.MODEL]
+    changes = [
+        (text_or_json(change.base), text_or_json(change.candidate))
+        for texts in (_texts(root) if models else ())
         for change in value_changes(parse_embedded_json(texts[0]), parse_embedded_json(texts[1]), _MAX_CHANGES)
-        for own, request, opposite in (
-            (text_or_json(change.base), *sides),
-            (text_or_json(change.candidate), *sides[::-1]),
-        )
+    ]
+    return frozenset(
+        pair.place
+        for pair in models
+        if pair.answers_differently and _shows_any(changes, [_plain_text(value) for value in runs.inputs(pair)])
     )
+
+
+def _shows_any(changes: Iterable[Texts], request: Sequence[str]) -> bool:
+    """Return whether a request has the changed value of its own side and not that of the other's request."""
+    return any(
+        contains_words(own, request[side]) and not contains_words(own, request[1 - side])
+        for change in changes
+        for side, own in enumerate(change)
+    )
+
+
+def _plain_text(value: JSONValue) -> str:
+    """The texts and numbers of a value, without JSON's marks: an escaped end of a line would join its last word."""
+    return "\n".join(str(leaf) for _, leaf in scalars(value))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

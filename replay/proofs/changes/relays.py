@@ -23,7 +23,11 @@ def relay(runs: RunPair, root: Root) -> Change:
     if root.facet is None or not root.facet.messages:
         return change
     edit = _text_edit(runs, root, root.facet.messages) or edit_messages(runs, root, root.facet.messages)
-    return replace(edit, atom=replace(change.atom, is_relay=True)) if edit.atom.testable else change
+    return (
+        replace(edit, atom=replace(change.atom, is_relay=True, shown_at=frozenset(root.places)))
+        if edit.atom.testable
+        else change
+    )
 
 
 def _text_edit(runs: RunPair, root: Root, messages: Sequence[MessagePair]) -> Change | None:

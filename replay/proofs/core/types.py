@@ -24,7 +24,7 @@ class Atom:
     `requires`: the atoms without which this one has no meaning. `why_not`: why no replay can apply it. `follows`: it
     comes after a changed output and may be a response to it. `rekeys`: it leads to other calls, to tools with other
     names or with other arguments. `fails`: a call failed on one side only, which code rarely ignores.
-    `is_shown`: it is in the request of a model that answers differently.
+    `shown_at`: the places of the models that answer differently and have it in their request.
     `echoes`: its numbers recur, converted or formatted, in a difference that code made, or in the answer.
     `has_common_origin`: code made it, and may have made it of another such difference, or asked another agent.
     `is_relay`: code composed it after an output differed, so it is no change of its own, but a probe can hold it to the
@@ -44,7 +44,7 @@ class Atom:
     rekeys: bool = False
     fails: bool = False
     echoes: bool = False
-    is_shown: bool = False
+    shown_at: frozenset[int] = frozenset()
     has_common_origin: bool = False
     is_relay: bool = False
     texts: tuple[tuple[str, str], ...] = ()

@@ -41,7 +41,7 @@ def traceless_results(atoms: Sequence[Atom], *, other_code: bool) -> Atoms:
     about the subject of a text is a trace of it only if it differs in words.
     """
     relays = [atom for atom in atoms if atom.is_relay and atom.certificate is None]
-    unseen_results = [atom for atom in atoms if _is_read_by_code(atom) and not atom.is_shown]
+    unseen_results = [atom for atom in atoms if _is_read_by_code(atom) and not atom.shown_at]
     results = [atom for atom in unseen_results if other_code or _is_one_text(atom)]
     line_names = LineNames.from_relays(relays)
     word_names = LineNames.from_relays(relays, numbers=False)
@@ -117,7 +117,8 @@ def _footprints(
 ) -> Iterator[_Footprint]:
     members = [(atom, causes - {atom.id}) for causes in sets for atom in space.atoms if atom.id in causes]
     for atom, companions in members:
-        for relay in relays if _is_read_by_code(atom) and _is_one_text(atom) else ():
+        readable_relays = [relay for relay in relays if _is_only_shown_in(relay, atom)]
+        for relay in readable_relays if _is_read_by_code(atom) and _is_one_text(atom) else ():
             parts = divide(relay) if relay.certificate is None and _recurs_everywhere(atom, relay) else ()
             own = frozenset(part.id for part in parts if recurs_in(atom, part))
             elsewhere = frozenset(part.id for part in parts) - own
@@ -131,6 +132,14 @@ def _is_read_by_code(atom: Atom) -> bool:
     What a user wants decides branches in code.
     """
     return atom.category in _RESULTS and not (atom.echoes or atom.rekeys)
+
+
+def _is_only_shown_in(relay: Atom, atom: Atom) -> bool:
+    """Return whether no model is shown a change elsewhere than in a message.
+
+    What another model makes of it may be in the other parts of the message.
+    """
+    return atom.shown_at <= relay.shown_at
 
 
 def _recurs_everywhere(atom: Atom, relay: Atom) -> bool:

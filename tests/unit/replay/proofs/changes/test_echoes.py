@@ -95,17 +95,17 @@ def test_result_that_a_later_call_passes_on_is_an_echo() -> None:
     }
 
 
-def test_result_in_the_request_of_a_model_that_answers_differently_is_shown() -> None:
+def test_result_in_the_request_of_a_model_that_answers_differently_is_shown_there() -> None:
     def care(soil: str, shelf: str, days: int) -> list[Spec]:
         return [
             agent(),
             tool("plant", "", {"name": "orchid"}, {"soil": soil}),
             tool("shelf", "", {"name": "orchid"}, {"shelf": shelf}),
-            model([system("Name the care."), user_message(f"Soil: {soil}")], reply(f"EVERY {days} DAYS")),
+            model([system("Name the care."), user_message(f"Soil:\n{soil}")], reply(f"EVERY {days} DAYS")),
             model([system("Answer."), user_message(f"Dates: 2, {2 + days}")], reply(f"On day {2 + days}")),
             output(f"On day {2 + days}"),
         ]
 
     changes = roots(examine_runs(care("rather dry", "upper", 4), care("soaking wet", "lower", 6)))
-    results = {change.atom.title: change.atom.is_shown for change in changes if change.atom.category == "tool"}
-    assert list(results.values()) == [True, False]
+    results = {change.atom.title: change.atom.shown_at for change in changes if change.atom.category == "tool"}
+    assert list(results.values()) == [{3}, frozenset()]

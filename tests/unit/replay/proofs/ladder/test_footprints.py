@@ -16,12 +16,8 @@ from tests.unit.replay.proofs.ladder.test_relays import DERIVED, Replays, change
 
 BASE, CANDIDATE = ProbeOutcome.BASE, ProbeOutcome.CANDIDATE
 ORDER, FRIDGE = ("Order: 3", "Order: 0"), ("From: west", "From: north")
-MESSAGE: Final = change(
-    "note",
-    ("\n".join((ORDER[0], FRIDGE[0])), "\n".join((ORDER[1], FRIDGE[1]))),
-    why_not="code may derive it",
-    is_relay=True,
-)
+TEXTS = "\n".join((ORDER[0], FRIDGE[0])), "\n".join((ORDER[1], FRIDGE[1]))
+MESSAGE: Final = replace(change("note", TEXTS, why_not="code may derive it", is_relay=True), shown_at=frozenset({5}))
 
 
 class Ward(Replays):
@@ -46,7 +42,8 @@ def prove_ward(own: Atom, *, order: ProbeOutcome, fridge: ProbeOutcome) -> Findi
 
 @pytest.mark.parametrize(("order", "fridge"), [(CANDIDATE, BASE), (CANDIDATE, CANDIDATE), (BASE, CANDIDATE)])
 def test_change_that_recurs_where_it_does_not_matter_is_no_cause(order: ProbeOutcome, fridge: ProbeOutcome) -> None:
-    proof = prove_ward(result("own", ("west", "north")), order=order, fridge=fridge)
+    own = replace(result("own", ("west", "north")), shown_at=frozenset({5}))
+    proof = prove_ward(own, order=order, fridge=fridge)
     is_bypassed = (order, fridge) == (CANDIDATE, BASE)
     assert proof.primary == ([] if is_bypassed else [["own"]])
     assert (proof.atoms[0].id, proof.confidence) == (("note", "low") if is_bypassed else ("own", "medium"))
@@ -61,6 +58,8 @@ def test_change_that_recurs_where_it_does_not_matter_is_no_cause(order: ProbeOut
         replace(result("own", ("west", "north")), echoes=True),
         # An answer that it led to leaves no trace, and may decide a branch.
         result("own", ("west", "north"), ("calm", "urgent")),
+        # Another model is shown it, whose answer may have made the other line.
+        replace(result("own", ("west", "north")), shown_at=frozenset({2, 5})),
         # What a user wants decides branches.
         change("own", ("west", "north")),
     ],

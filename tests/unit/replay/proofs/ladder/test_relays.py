@@ -169,7 +169,7 @@ NOTE: Final = at(
         (result("room", ('{"rate": "2.5"}', '{"rate": "3"}')), False, [["room"]]),
         (result("room", ('{"day": "03/01/2026"}', '{"day": "28/12/2025"}')), False, [["room"]]),
         (result("room", ('{"log": "2 ok; 1 failed"}', '{"log": "3 ok"}')), False, [["room"]]),
-        (replace(result("room", ("hall", "loft")), is_shown=True), False, [["room"]]),
+        (replace(result("room", ("hall", "loft")), shown_at=frozenset({3})), False, [["room"]]),
         (result("room", ("sum: 20", "sum: 45")), True, [["room"]]),
         (result("room", ('{"rate": 2}', '{"rate": 3}'), subject="sum"), True, [["room"]]),
         (result("room", ('{"rate": 2}', '{"rate": 3}'), subject="lang"), True, []),
