@@ -14,6 +14,7 @@ from diffing.attribution.difference_origins import (
     has_edited_documents,
     window_origin,
 )
+from diffing.attribution.loop_limits import further_calls
 from diffing.attribution.passages import OutsideTexts, Remark
 from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
 from diffing.attribution.step_context import StepContext
@@ -67,6 +68,7 @@ def roots(
     outside = OutsideTexts(NO_INPUTS if comparison.derived else inputs)
     run_inputs = _run_inputs(comparison, outputs)
     first_calls = FirstCalls(comparison)
+    further_models = frozenset() if comparison.derived else further_calls(comparison, flow)
     for pair in comparison.acting:
         for facet in facets.get(pair.place, ()):
             if facet.part == "output":
@@ -90,6 +92,7 @@ def roots(
                 follows_output=not comparison.derived and outputs.precede(pair),
                 further_message="" if comparison.derived else _further_message(pair, inputs, flow, words),
                 is_left_to_code=not comparison.derived and outputs.leave_to_code(pair),
+                is_past_limit=pair.place in further_models,
                 is_replay=comparison.derived,
                 follows_model=outputs.models_precede(pair),
                 inputs=NO_INPUTS if comparison.derived else inputs,
@@ -141,7 +144,9 @@ def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> I
     """Changes at this pair that no earlier change explains."""
     if pair.sides is None:
         message = context.further_message
-        if message or not context.is_tainted or context.is_left_to_code:
+        if context.is_past_limit:
+            yield Atom(category="structure", places=(pair.place,), pair=pair, ends_loop=True)
+        elif message or not context.is_tainted or context.is_left_to_code:
             origin = Origin.OPEN if message and context.follows_output else _order_origin(context)
             yield Atom(category="structure", places=(pair.place,), pair=pair, origin=origin, user_message=message)
         return

@@ -34,6 +34,8 @@ class StepContext:
     follows_call: bool
     # A step of one run only that no differing output explains: code was changed.
     is_left_to_code: bool
+    # A model step of one run only before which code ended the agent's loop in the other run.
+    is_past_limit: bool
     # What a user says at a step of one run only that goes on after all that both runs did; empty: nothing.
     further_message: str
     # Another model was called before, so that code composed the first message of this call.

@@ -25,6 +25,7 @@ class Atom:
     `facet` is None for an unpaired step. `is_sampled`: a model answered the same request differently, without an
     override. `origin`: whether the change may follow from an earlier changed output. `input_place`: the agent or turn
     whose changed input the messages pass on. `user_message`: with which only one run goes on, at an unpaired step.
+    `ends_loop`: code ended the agent's loop before an unpaired step.
     """
 
     category: Category
@@ -36,6 +37,7 @@ class Atom:
     origin: Origin = Origin.EXOGENOUS
     input_place: int | None = None
     user_message: str = ""
+    ends_loop: bool = False
 
 
 @dataclass
@@ -171,7 +173,9 @@ def with_agent_places(comparison: Comparison, outputs: ChangedOutputs, atoms: li
         places_by_agent.setdefault(pair.step.role, set()).add(pair.place)
     behind = {place for atom in atoms if is_agent_setting(atom) for place in _agent_places(atom.pair, places_by_agent)}
     other_atoms = [
-        atom for atom in atoms if atom.facet is not None or atom.origin is Origin.OPEN or atom.pair.place not in behind
+        atom
+        for atom in atoms
+        if atom.facet is not None or atom.origin is Origin.OPEN or atom.ends_loop or atom.pair.place not in behind
     ]
     return [
         replace(atom, places=tuple(sorted({*atom.places, *_agent_places(atom.pair, places_by_agent)})))

@@ -159,6 +159,7 @@ def atom_of(root: Root, *, title: str = "", name: str = "", why_not: str = "") -
         description=step_location(pair.step.sequence_no, pair.step.type, len(root.places) - 1),
         why_not=why_not,
         follows=root.origin is Origin.OPEN,
+        is_by_code=root.ends_loop,
         base=step_ref(pair.base),
         candidate=step_ref(pair.candidate),
     )

@@ -47,10 +47,26 @@ def roots(examination: Examination, load: Load = lambda refs: {}) -> list[Change
             order = (*rank, reasoning.PRIORITY.index(change.atom.category), root.places[0], index)
             atom = replace(change.atom, rank=order, certificate=certify(examination, root.places))
             changes.setdefault(atom.id, (root, replace(change, atom=atom)))
+    if answer := _composed_answer(examination):
+        change = untestable(answer, Obstacle.LAST_ANSWER)
+        changes[change.atom.id] = (answer, replace(change, atom=replace(change.atom, is_by_code=True)))
     found_roots = [root for root, _ in changes.values()]
     echo_changes = with_echoes(changes.values(), runs)
     own_changes = with_common_origins(zip(found_roots, echo_changes, strict=True), examination.comparison.run_inputs)
     return _add_requirements(_separate(own_changes))
+
+
+def _composed_answer(examination: Examination) -> Root | None:
+    """The difference of a final answer that code composed of equal outputs, in other words; None if any differs."""
+    comparison, final = examination.comparison, examination.comparison.final
+    if comparison.derived or final is None or final.sides is None or final.step.type is not StepType.OUTPUT:
+        return None
+    others = [pair for pair in comparison.differing if pair.answers_differently and pair is not final]
+    facets = [facet for facet in examination.loaded_pairs.facets.get(final.place, ()) if facet.part == "output"]
+    has_models = any(pair.sides for pair in comparison.of_type(StepType.MODEL))
+    if others or not facets or not final.answers_differently or not has_models:
+        return None
+    return Root(category="output", places=(final.place,), pair=final, facet=facets[0])
 
 
 def _ranks(examination: Examination) -> list[tuple[Root, tuple[int, int]]]:

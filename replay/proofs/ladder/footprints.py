@@ -39,7 +39,11 @@ def traceless_results(atoms: Sequence[Atom], *, other_code: bool) -> Atoms:
     different code made the recordings, else if one text changed. Numbers, dates and lists disappear in what code
     computes of them. A text is passed on, which leaves a trace, or it decides a branch, which few texts do. So a line
     about the subject of a text is a trace of it only if it differs in words.
+
+    If something shows that code was changed, no replay that assumes otherwise shows anything.
     """
+    if any(atom.is_by_code for atom in atoms):
+        return frozenset(atom.id for atom in atoms)
     relays = [atom for atom in atoms if atom.is_relay and atom.certificate is None]
     unseen_results = [atom for atom in atoms if _is_read_by_code(atom) and not atom.shown_at]
     results = [atom for atom in unseen_results if other_code or _is_one_text(atom)]

@@ -17,6 +17,7 @@ which an earlier change recurs comes after that change, and steps of one run onl
 The order is no evidence: no level of confidence rests on it.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
@@ -84,6 +85,8 @@ def ranking(space: Space, atoms: Sequence[Atom], parts: Parts, *, other_code: bo
     def order(atom: Atom) -> tuple[int, float]:
         if atom is code:
             return _OWN, -max(_CODE_WEIGHT, weights.get(atom.id, 0))
+        if atom.is_by_code:
+            return _OWN, -math.inf
         standing = _standing(space, atom)
         # Whatever differs first may have made what code composed later.
         return standing, _place(atom) if standing == _RELAY else -weights.get(atom.id, 0)

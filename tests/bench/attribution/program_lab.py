@@ -269,7 +269,10 @@ class ProgramLab(UnaidedLab):
         return any(self._code_edits.takes_over(path, place, change.atom.texts) for place in places)
 
     def _makes(self, change: Change, path: str) -> bool:
-        is_step = _is_step_of(change, self._code_edits.nodes(path).steps) or self._is_asked(change, path)
+        nodes = self._code_edits.nodes(path)
+        is_step = (
+            _is_step_of(change, nodes.steps) or _is_answer_of(change, nodes.inputs) or self._is_asked(change, path)
+        )
         return is_step or any(self._sets(*entry, path) for entry in self._entries(change))
 
     def _is_asked(self, change: Change, path: str) -> bool:
@@ -340,10 +343,19 @@ class ProgramLab(UnaidedLab):
 
 def _is_step_of(change: Change, nodes: Collection[str]) -> bool:
     """Return whether a change is a step more or less of a node that edited code calls, or one of another such node."""
-    names = {step.name for step in (change.atom.base, change.atom.candidate) if step is not None}
+    names = _names(change)
     if change.atom.category == "structure":
         return not names.isdisjoint(nodes)
     return len(names) > 1 and names <= set(nodes)
+
+
+def _is_answer_of(change: Change, nodes: Collection[str]) -> bool:
+    """Return whether a change is the answer that edited code composes of equal outputs."""
+    return change.atom.category == "output" and change.atom.is_by_code and _names(change) <= {*nodes}
+
+
+def _names(change: Change) -> set[str]:
+    return {step.name for step in (change.atom.base, change.atom.candidate) if step is not None}
 
 
 def _sets_input(entry: JSONObject) -> bool:

@@ -4,6 +4,8 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from diffing.report.examination import Examination, examine
 from replay.proofs.changes import fork_layers
 from replay.proofs.changes.atoms import Changes
@@ -358,3 +360,14 @@ def test_step_of_one_run_is_described_by_its_request() -> None:
     changes = roots(examine(base, candidate, store.load), store.load)
     [step] = [change.atom for change in changes if change.atom.category == "structure"]
     assert step.description.endswith("It was asked “A claim for hail”.")
+
+
+@pytest.mark.parametrize(("answer", "is_listed"), [("Take Kreuz.", True), ("Take Savoy.", False)])
+def test_final_answer_that_code_composed_of_equal_outputs_is_a_change(answer: str, is_listed: bool) -> None:
+    def run(answer: str, signature: str) -> list[Spec]:
+        return [agent(), model([user("A hotel?")], reply(answer)), output(f"{answer} {signature}".strip())]
+
+    changes = roots(examine_runs(run("Take Kreuz.", ""), run(answer, "The desk")))
+    assert [change.atom.title for change in changes if change.atom.is_by_code] == [
+        "Adding “The desk” to the output of output"
+    ] * is_listed

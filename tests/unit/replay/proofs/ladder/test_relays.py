@@ -216,3 +216,10 @@ def test_first_step_that_code_left_out_comes_before_later_messages_if_the_code_d
     call = at(replace(change("call"), category="structure"), 4)
     case = Case(question=QUESTION, atoms=[NOTE, call, change("own")], other_code=True)
     assert [atom.id for atom in prove(case, Replays({}), Budget()).atoms] == ["call", "own", "note"]
+
+
+def test_what_only_other_code_can_have_made_comes_first() -> None:
+    """The replay with the room continues as the other run did, whose code differs."""
+    end = replace(change("end", why_not="no replay runs code"), category="structure", is_by_code=True)
+    proof = prove(Case(question=QUESTION, atoms=[NOTE, change("room"), end]), OtherRunsCode({}), Budget())
+    assert (proof.primary, proof.atoms[0].id) == ([], "end")
