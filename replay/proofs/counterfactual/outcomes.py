@@ -4,9 +4,10 @@ import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 import pydantic
@@ -186,11 +187,15 @@ def alike(text: str, base: Sequence[str], candidate: Sequence[str]) -> ProbeOutc
     """The side whose answers a text resembles more, by the words that distinguish the two best.
 
     With enough answers, a word in nearly all of one side and in none of the other also counts if it is missing, and
-    such words have to agree.
+    such words have to agree. If there is none, but there are such pairs of neighbours, the order of the words counts.
     """
-    weights = distinguishing_words(base, candidate)
-    words = {*_WORD.findall(text)}
     certain = _CERTAIN if min(len(base), len(candidate)) >= _MIN_ANSWERS else math.inf
+    words = _words(text)
+    weights = distinguishing_words(base, candidate)
+    if certain < math.inf and not _has_any(weights, certain):
+        pair_weights = _weights(base, candidate, _neighbours)
+        if _has_any(pair_weights, certain):
+            words, weights = _neighbours(text), pair_weights
     votes = [
         weight if word in words else -weight
         for word, weight in weights.items()
@@ -206,23 +211,40 @@ def alike(text: str, base: Sequence[str], candidate: Sequence[str]) -> ProbeOutc
 def position_between(text: str, base: Sequence[str], candidate: Sequence[str]) -> float:
     """The position of a text between the answers of both sides: from -1 (the base's) to 1 (the candidate's)."""
     weights = distinguishing_words(*([answer.casefold() for answer in side] for side in (base, candidate)))
-    words = {*_WORD.findall(text.casefold())}
+    words = _words(text.casefold())
     total = sum(map(abs, weights.values()))
     return sum(-weight if word in words else weight for word, weight in weights.items()) / total if total else 0.0
 
 
 def distinguishing_words(base: Sequence[str], candidate: Sequence[str]) -> dict[str, float]:
     """The words that distinguish two sets of texts best, by how much more texts of the base contain them."""
-    left, right = _shares(base), _shares(candidate)
+    return _weights(base, candidate, _words)
+
+
+def _weights(base: Sequence[str], candidate: Sequence[str], features: Callable[[str], set[str]]) -> dict[str, float]:
+    left, right = _shares(base, features), _shares(candidate, features)
     weights = {word: left[word] - right[word] for word in {*left, *right}}
     least = max(_MIN_WEIGHT, _RELATIVE_WEIGHT * max(map(abs, weights.values()), default=0.0))
     return {word: weight for word, weight in weights.items() if abs(weight) >= least}
 
 
-def _shares(texts: Sequence[str]) -> defaultdict[str, float]:
-    """The share of the texts that contain each word."""
-    counts = Counter(word for text in texts for word in {*_WORD.findall(text)})
-    return defaultdict(float, {word: count / len(texts) for word, count in counts.items()})
+def _has_any(weights: Mapping[str, float], certain: float) -> bool:
+    return any(abs(weight) >= certain for weight in weights.values())
+
+
+def _words(text: str) -> set[str]:
+    return {*_WORD.findall(text)}
+
+
+def _neighbours(text: str) -> set[str]:
+    """The pairs of words that follow each other in a text."""
+    return {" ".join(pair) for pair in pairwise(_WORD.findall(text))}
+
+
+def _shares(texts: Sequence[str], features: Callable[[str], set[str]]) -> defaultdict[str, float]:
+    """The share of the texts that have each feature."""
+    counts = Counter(feature for text in texts for feature in features(text))
+    return defaultdict(float, {feature: count / len(texts) for feature, count in counts.items()})
 
 
 def classify(value: str, *, base: str, candidate: str) -> ProbeOutcome:

@@ -287,3 +287,13 @@ class Unrecognisable(Rewording):
         text = reword("We look at it.", 5 if spec.atoms and self.draw_count % 2 else self.draw_count % 3)
         values = outcomes.values("answer", Result(answer=text))
         return ProbeResult(outcome=ProbeOutcome.OTHER, value=values["answer"], values=values, live_calls=1)
+
+
+def test_order_of_words_distinguishes_answers_that_have_the_same_words() -> None:
+    openings = ("sure", "fine", "well", "right")
+    base, candidate = ([f"{opening} take {order}" for opening in openings] for order in ("tea or rye", "rye or tea"))
+    assert outcomes.alike("hello take rye or tea", base, candidate) is ProbeOutcome.CANDIDATE
+    # Of a few answers, each has other pairs by chance; and words in themselves say more than their order.
+    assert outcomes.alike("hello take rye or tea", base[:3], candidate[:3]) is ProbeOutcome.OTHER
+    others = [f"{text} now" for text in candidate]
+    assert outcomes.alike("hello take tea or rye now", base, others) is ProbeOutcome.CANDIDATE
