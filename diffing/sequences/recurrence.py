@@ -41,16 +41,21 @@ Move = tuple[float, float]
 
 def recurs(own: Texts, other: Texts) -> bool:
     """True if the difference between two texts recurs in the difference between two others."""
+    if recurs_in_words(own, other):
+        return True
+    if any(names_field(*own, hunk.base, hunk.candidate) for hunk in hunks(*other)):
+        return True
+    own_moves = [move for move in number_moves(*own) if _is_distinctive(move)]
+    return any(moves_alike(move, theirs) for move in own_moves for theirs in number_moves(*other))
+
+
+def recurs_in_words(own: Texts, other: Texts) -> bool:
+    """True if words or numbers of the difference between two texts are the same in that between two others."""
     differences = hunks(*other)
     if any(is_copy(hunk, difference) for hunk in hunks(*own) for difference in differences):
         return True
     words = distinct_words(*own), distinct_words(*other)
-    if any(theirs and 2 * len(mine & theirs) >= len(theirs) for mine, theirs in zip(*words, strict=True)):
-        return True
-    if any(names_field(*own, *sides) for sides in ((hunk.base, hunk.candidate) for hunk in differences)):
-        return True
-    own_moves = [move for move in number_moves(*own) if _is_distinctive(move)]
-    return any(moves_alike(move, theirs) for move in own_moves for theirs in number_moves(*other))
+    return any(theirs and 2 * len(mine & theirs) >= len(theirs) for mine, theirs in zip(*words, strict=True))
 
 
 def names_field(base: JSONValue, candidate: JSONValue, *words: str) -> bool:

@@ -221,7 +221,14 @@ def _in_order(ladder: Ladder, conclusion: Verdict, *, searched_causes: bool) -> 
     """The changes by what probes and hints suggest, the untestable ones last unless nothing is decided."""
     space = ladder.space
     if searched_causes and (not conclusion.sets or conclusion.kind == EvidenceVerdict.INCONCLUSIVE):
-        return relays.ranking(space, ladder.case.atoms, ladder.relay_parts, other_code=ladder.case.other_code)
+        answers = [ladder.case.values.get(side, {}).get("answer_exact", "") for side in ("base", "candidate")]
+        return relays.ranking(
+            space,
+            ladder.case.atoms,
+            ladder.relay_parts,
+            answers=(answers[0], answers[1]),
+            other_code=ladder.case.other_code,
+        )
     # Of the members of a set that is enough, those shown without an assumption about the agent's code come first.
     is_enough = any(space.is_enough(causes) for causes in conclusion.sets)
 

@@ -63,14 +63,22 @@ def rests_on_code(space: Space, atom: Atom) -> bool:
     return any(result is not None and result.is_settled and result.derived for result in results)
 
 
-def moved_texts(space: Space, atom: Atom) -> list[tuple[str, str]]:
-    """What a change alone makes of the outputs after which only code knows the next step."""
+def moved_texts(space: Space, atom: Atom, *, whole: bool = False) -> list[tuple[str, str]]:
+    """What a change alone makes of the outputs after which only code knows the next step.
+
+    `whole`: only of those that become the other run's, and of which no repeat shows that they vary by themselves.
+    """
     alone = frozenset({atom.id})
     apply_result = space.result(space.with_required(alone), "base")
     revert_result = space.result(space.all - space.with_dependents(alone), "candidate")
     forward = ((stray, (stray.base, stray.text)) for stray in (apply_result.strays if apply_result else ()))
     back = ((stray, (stray.text, stray.candidate)) for stray in (revert_result.strays if revert_result else ()))
-    return [texts for stray, texts in (*forward, *back) if not stray.is_wording]
+    return [
+        texts
+        for stray, texts in (*forward, *back)
+        if not stray.is_wording
+        and not (whole and (texts != (stray.base, stray.candidate) or _is_repeated(space, stray)))
+    ]
 
 
 def _direction_weight(space: Space, holds: bool | None, result: ProbeResult | None, side: Side) -> float:
@@ -104,7 +112,7 @@ def _position(space: Space, stray: Stray, side: Side) -> float:
     texts = stray.text, stray.base, stray.candidate
     base, candidate = _repeat_outputs(space, stray)
     # An output that is worded differently each time equals a recorded one by chance only.
-    if stray.text in texts[1:] and len(base) == len(candidate) == 1:
+    if stray.text in texts[1:] and not _is_repeated(space, stray):
         return 1.0 if stray.text == stray.candidate else -1.0
     leaders = [_leader(text) for text in texts]
     if all(leaders) and leaders[1] != leaders[2] and leaders[0] in leaders[1:]:
@@ -138,6 +146,11 @@ def _repeat_outputs(space: Space, stray: Stray) -> tuple[list[str], list[str]]:
             sample.text for sample in samples if (sample.base, sample.candidate) == (stray.base, stray.candidate)
         ]
     return texts
+
+
+def _is_repeated(space: Space, stray: Stray) -> bool:
+    """Return whether unchanged repeats of a run have an output at that step, which may vary by itself."""
+    return any(len(texts) > 1 for texts in _repeat_outputs(space, stray))
 
 
 def _number_position(number: str, base: str, candidate: str) -> float:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from diffing.schemas.evidence import ProbeOutcome
-from diffing.sequences.recurrence import Texts, distinct_words, recurs
+from diffing.sequences.recurrence import Texts, distinct_words, recurs, recurs_in_words
 from replay.proofs.core.types import Atom, ProbeSpec
 from replay.proofs.ladder import leads
 from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
@@ -37,6 +37,8 @@ _RECURRENCE_WEIGHT: Final = 3.0
 # The weight for a change whose subject is named in lines that differ only, and against one named in equal lines only.
 # It breaks ties: a subject is named for many reasons.
 _SUBJECT_WEIGHT: Final = 0.25
+# The weight for a change that moves an output whose difference recurs in the final answers.
+_ANSWER_WEIGHT: Final = 3.0
 # The weight for what code did differently if different code made the recordings. A recorded trace outweighs it.
 _CODE_WEIGHT: Final = 1.0
 _OWN, _RELAY, _UNLIKELY, _NO_CAUSE, _REST = range(5)
@@ -74,11 +76,19 @@ def _is_enough(facts: Facts, relay: Atom) -> bool | None:
     return result.outcome == ProbeOutcome.CANDIDATE
 
 
-def ranking(space: Space, atoms: Sequence[Atom], parts: Parts, *, other_code: bool = False) -> list[Atom]:
-    """The changes of an undecided proof, the most likely first. `other_code`: different code made the recordings."""
+def ranking(
+    space: Space, atoms: Sequence[Atom], parts: Parts, *, answers: Texts = ("", ""), other_code: bool = False
+) -> list[Atom]:
+    """The changes of an undecided proof, the most likely first. `other_code`: different code made the recordings.
+
+    `answers`: the final answers of the two runs.
+    """
     open_relays = [atom for atom in atoms if atom.is_relay and _standing(space, atom) == _RELAY]
     passages, line_names = _passages(space, atoms, parts), LineNames.from_relays(open_relays)
-    weights = {atom.id: _weight(space, atom, passages, line_names) for atom in space.atoms}
+    weights = {
+        atom.id: _weight(space, atom, passages, line_names) + _ANSWER_WEIGHT * _moves_to(space, atom, answers)
+        for atom in space.atoms
+    }
     _put_consequences_last(space, weights)
     code = _first_of_code(space, atoms) if other_code else None
 
@@ -114,6 +124,11 @@ def _weight(space: Space, atom: Atom, passages: tuple[list[Texts], list[Texts]],
         return weight + _RECURRENCE_WEIGHT
     is_elsewhere = any(recurs(mine, theirs) for mine in texts for theirs in other)
     return weight - _RECURRENCE_WEIGHT * is_elsewhere
+
+
+def _moves_to(space: Space, atom: Atom, answers: Texts) -> bool:
+    """Return whether what a change alone makes of an output recurs in the difference of the final answers."""
+    return any(recurs_in_words(moved, answers) for moved in leads.moved_texts(space, atom, whole=True))
 
 
 def _put_consequences_last(space: Space, weights: dict[str, float]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from diffing.schemas.evidence import Findings, ProbeOutcome
 from diffing.schemas.terms import StepRef
-from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec
+from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec, Stray
 from replay.proofs.evidence.findings import prove
 from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
 from tests.support.ladder_truths import QUESTION
@@ -223,3 +223,30 @@ def test_what_only_other_code_can_have_made_comes_first() -> None:
     end = replace(change("end", why_not="no replay runs code"), category="structure", is_by_code=True)
     proof = prove(Case(question=QUESTION, atoms=[NOTE, change("room"), end]), OtherRunsCode({}), Budget())
     assert (proof.primary, proof.atoms[0].id) == ([], "end")
+
+
+class MovedOutputs(Replays):
+    """Replays that end where code ran on new outputs: each change makes one output that of the candidate."""
+
+    OUTPUTS: Final = {"author": ("It arrives.", "It comes to stores."), "critic": ("8 of 10", "7 of 10")}
+
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        self.requests.append(spec)
+        strays = [Stray(step=2, text=after, base=before, candidate=after) for before, after in self.moves(spec)]
+        return replace(UNKNOWN, strays=strays)
+
+    def moves(self, spec: ProbeSpec) -> list[tuple[str, str]]:
+        return [texts for name, texts in self.OUTPUTS.items() if spec.side == "base" and name in spec.atoms]
+
+
+@pytest.mark.parametrize(
+    ("answers", "first"),
+    [(("NEWS: it arrives", "NEWS: it comes to stores"), "author"), (("Good news.", "Bad news."), "critic")],
+)
+def test_change_that_moves_an_output_which_recurs_in_the_answer_comes_first(
+    answers: tuple[str, str], first: str
+) -> None:
+    atoms = [replace(change(name), rank=(rank,)) for rank, name in enumerate(("critic", "author"))]
+    values = {side: {"answer_exact": text} for side, text in zip(("base", "candidate"), answers, strict=True)}
+    proof = prove(Case(question=QUESTION, atoms=atoms, values=values), MovedOutputs({}), Budget())
+    assert (proof.primary, proof.atoms[0].id) == ([], first)
