@@ -47,6 +47,7 @@ CONTROLS: Final = {
     "gardens": 16,
     "ateliers": 28,
     "foundries": 44,
+    "observatories": 32,
 }
 # In these sets, every edit that is not a decoy has an effect alone.
 STRICT_SETS: Final = {
@@ -66,6 +67,7 @@ STRICT_SETS: Final = {
     "gardens",
     "ateliers",
     "foundries",
+    "observatories",
 }
 # The order of the list in its answers is left to its model.
 UNORDERED: Final = "patterns: hotel reviews"

@@ -20,6 +20,7 @@ from tests.bench.attribution.programs.heldout import HELD_OUT
 from tests.bench.attribution.programs.later import LATER
 from tests.bench.attribution.programs.mills import MILLS
 from tests.bench.attribution.programs.novel import NOVEL
+from tests.bench.attribution.programs.observatories import OBSERVATORIES
 from tests.bench.attribution.programs.outposts import OUTPOSTS
 from tests.bench.attribution.programs.patterns import PATTERNS
 from tests.bench.attribution.programs.services import SERVICES
@@ -237,5 +238,12 @@ SETS: Final[Mapping[str, ProgramSet]] = {
         read="yes",
         code_edits=True,
         first=FirstMeasurement(top=(237, 263), high=(48, 49)),
+    ),
+    "observatories": ProgramSet(
+        programs=OBSERVATORIES,
+        contents="six further kinds, two also reworded",
+        author="the method's, after all rules",
+        read="never",
+        code_edits=True,
     ),
 }
