@@ -14,13 +14,13 @@ from diffing.attribution.difference_origins import (
     has_edited_documents,
     window_origin,
 )
-from diffing.attribution.loop_limits import further_calls
 from diffing.attribution.passages import OutsideTexts, Remark
 from diffing.attribution.run_inputs import NO_INPUTS, RunInputs
 from diffing.attribution.step_context import StepContext
 from diffing.attribution.unexplained_changes import AGENT_SETTINGS, Atom, AtomSet, with_agent_places
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
+from diffing.compare.loop_limits import further_calls
 from diffing.content.facet import SYSTEM_ROLES, WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category

@@ -61,10 +61,10 @@ def _composed_answer(examination: Examination) -> Root | None:
     comparison, final = examination.comparison, examination.comparison.final
     if comparison.derived or final is None or final.sides is None or final.step.type is not StepType.OUTPUT:
         return None
-    others = [pair for pair in comparison.differing if pair.answers_differently and pair is not final]
+    other_pairs = [pair for pair in comparison.differing if pair.answers_differently and pair is not final]
     facets = [facet for facet in examination.loaded_pairs.facets.get(final.place, ()) if facet.part == "output"]
     has_models = any(pair.sides for pair in comparison.of_type(StepType.MODEL))
-    if others or not facets or not final.answers_differently or not has_models:
+    if other_pairs or not facets or not final.answers_differently or not has_models:
         return None
     return Root(category="output", places=(final.place,), pair=final, facet=facets[0])
 

@@ -128,7 +128,7 @@ def _weight(space: Space, atom: Atom, passages: tuple[list[Texts], list[Texts]],
 
 def _moves_to(space: Space, atom: Atom, answers: Texts) -> bool:
     """Return whether what a change alone makes of an output recurs in the difference of the final answers."""
-    return any(recurs_in_words(moved, answers) for moved in leads.moved_texts(space, atom, whole=True))
+    return any(recurs_in_words(texts, answers) for texts in leads.moved_texts(space, atom, whole=True))
 
 
 def _put_consequences_last(space: Space, weights: dict[str, float]) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import NamedTuple
 
+from replay.proofs.changes.atoms import Change
 from tests.bench.attribution.cases import BenchCase
 from tests.bench.attribution.mechanisms.running import record_run
 from tests.bench.attribution.programs.shapes import Program
@@ -120,3 +121,20 @@ def _contents(input: JSONValue) -> Iterator[str]:
     """The texts of a request's messages."""
     for message in as_objects(as_object(input).get("messages")):
         yield str(message.get("content"))
+
+
+def is_step_of(change: Change, nodes: Collection[str]) -> bool:
+    """Return whether a change is a step more or less of a node that edited code calls, or one of another such node."""
+    names = _names(change)
+    if change.atom.category == "structure":
+        return not names.isdisjoint(nodes)
+    return len(names) > 1 and names <= set(nodes)
+
+
+def is_answer_of(change: Change, nodes: Collection[str]) -> bool:
+    """Return whether a change is the answer that edited code composes of equal outputs."""
+    return change.atom.category == "output" and change.atom.is_by_code and _names(change) <= {*nodes}
+
+
+def _names(change: Change) -> set[str]:
+    return {step.name for step in (change.atom.base, change.atom.candidate) if step is not None}

@@ -1,6 +1,6 @@
 """Probe runner for two recordings of a program. Tools are unavailable; models are called where allowed."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import count
@@ -24,7 +24,7 @@ from replay.proofs.counterfactual.copied_values import with_links
 from replay.proofs.counterfactual.derivations import OtherState
 from replay.proofs.counterfactual.outcomes import Result
 from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor, UnfaithfulReplay
-from tests.bench.attribution.code_edits import CodeEdits
+from tests.bench.attribution.code_edits import CodeEdits, is_answer_of, is_step_of
 from tests.bench.attribution.lab import Bench
 from tests.bench.attribution.mechanisms import settings as access
 from tests.bench.attribution.mechanisms.running import Model
@@ -270,9 +270,7 @@ class ProgramLab(UnaidedLab):
 
     def _makes(self, change: Change, path: str) -> bool:
         nodes = self._code_edits.nodes(path)
-        is_step = (
-            _is_step_of(change, nodes.steps) or _is_answer_of(change, nodes.inputs) or self._is_asked(change, path)
-        )
+        is_step = is_step_of(change, nodes.steps) or is_answer_of(change, nodes.inputs) or self._is_asked(change, path)
         return is_step or any(self._sets(*entry, path) for entry in self._entries(change))
 
     def _is_asked(self, change: Change, path: str) -> bool:
@@ -339,23 +337,6 @@ class ProgramLab(UnaidedLab):
         number = as_object(entry.get("match")).get("step")
         node = source.graph.by_no.get(number) if isinstance(number, int) else None
         return as_objects(as_object(source.payloads.get(node.input_ref)).get("messages")) if node is not None else []
-
-
-def _is_step_of(change: Change, nodes: Collection[str]) -> bool:
-    """Return whether a change is a step more or less of a node that edited code calls, or one of another such node."""
-    names = _names(change)
-    if change.atom.category == "structure":
-        return not names.isdisjoint(nodes)
-    return len(names) > 1 and names <= set(nodes)
-
-
-def _is_answer_of(change: Change, nodes: Collection[str]) -> bool:
-    """Return whether a change is the answer that edited code composes of equal outputs."""
-    return change.atom.category == "output" and change.atom.is_by_code and _names(change) <= {*nodes}
-
-
-def _names(change: Change) -> set[str]:
-    return {step.name for step in (change.atom.base, change.atom.candidate) if step is not None}
 
 
 def _sets_input(entry: JSONObject) -> bool:

@@ -295,5 +295,5 @@ def test_order_of_words_distinguishes_answers_that_have_the_same_words() -> None
     assert outcomes.alike("hello take rye or tea", base, candidate) is ProbeOutcome.CANDIDATE
     # Of a few answers, each has other pairs by chance; and words in themselves say more than their order.
     assert outcomes.alike("hello take rye or tea", base[:3], candidate[:3]) is ProbeOutcome.OTHER
-    others = [f"{text} now" for text in candidate]
-    assert outcomes.alike("hello take tea or rye now", base, others) is ProbeOutcome.CANDIDATE
+    later_answers = [f"{text} now" for text in candidate]
+    assert outcomes.alike("hello take tea or rye now", base, later_answers) is ProbeOutcome.CANDIDATE

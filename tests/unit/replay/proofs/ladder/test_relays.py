@@ -9,7 +9,7 @@ import pytest
 
 from diffing.schemas.evidence import Findings, ProbeOutcome
 from diffing.schemas.terms import StepRef
-from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec, Stray
+from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, Case, PathStep, ProbeResult, ProbeSpec, Side, Stray
 from replay.proofs.evidence.findings import prove
 from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
 from tests.support.ladder_truths import QUESTION
@@ -247,6 +247,9 @@ def test_change_that_moves_an_output_which_recurs_in_the_answer_comes_first(
     answers: tuple[str, str], first: str
 ) -> None:
     atoms = [replace(change(name), rank=(rank,)) for rank, name in enumerate(("critic", "author"))]
-    values = {side: {"answer_exact": text} for side, text in zip(("base", "candidate"), answers, strict=True)}
+    values: dict[Side, dict[str, str]] = {
+        "base": {"answer_exact": answers[0]},
+        "candidate": {"answer_exact": answers[1]},
+    }
     proof = prove(Case(question=QUESTION, atoms=atoms, values=values), MovedOutputs({}), Budget())
     assert (proof.primary, proof.atoms[0].id) == ([], first)
