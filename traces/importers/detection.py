@@ -64,9 +64,9 @@ _YAML: Final = (
 _CONSOLES: Final = (
     (re.compile(r"^Activity\.TraceId:", re.M), "OpenTelemetry for .NET"),
     (re.compile(r"\bLoggingSpanExporter - '"), "OpenTelemetry for Java"),
-    (re.compile(r"^\s+traceId: '", re.M), "OpenTelemetry for JavaScript"),
+    (re.compile(r"^[ \t]+traceId: '", re.M), "OpenTelemetry for JavaScript"),
     (re.compile(r"#<struct OpenTelemetry::SDK::Trace::SpanData"), "OpenTelemetry for Ruby"),
-    (re.compile(r"^\s+Trace ID\s+: [0-9a-f]{32}", re.M), "the collector's debug exporter"),
+    (re.compile(r"^[ \t]+Trace ID[ \t]+: [0-9a-f]{32}", re.M), "the collector's debug exporter"),
 )
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
 

@@ -13,7 +13,7 @@ from traces.importers.files.json_reader import parse_embedded
 
 _LONGEST: Final = 200_000
 # An array of numpy has no commas. A text in it has no line break as such.
-_ROWS: Final = re.compile(r"\}\s*\n\s*\{")
+_ROWS: Final = re.compile(r"\}[^\S\n]*\n\s*\{")
 _CALL_NAME: Final = re.compile(r"[\w .:/-]+")
 _MARKS: Final = re.compile(r"\\.|[\[\](){},'\"]", re.S)
 _QUOTES: Final = frozenset("'\"")

@@ -50,7 +50,7 @@ _COUNT: Final = re.compile(r"\.token_count\.|\.top_k$")
 # Kinds of spans as OpenTelemetry for Python prints them.
 _KINDS: Final = {f"SpanKind.{name}": name for name in KIND_NAMES.values()}
 _JAVA_EXPORTER: Final = b"OtlpJsonLogging"
-_JAVA_LINE: Final = re.compile(rb'[^{]*OtlpJsonLogging[^{]*(\{"resource":.*\})\s*$')
+_JAVA_GROUP: Final = b'{"resource":'
 _FIRST_LINE: Final = re.compile(r"(?:\}\s*)?\{\s*")
 # Names of trace ids in documents, and what a file with such documents contains besides.
 _ID_NAMES: Final = (b'"trace_id"', b'"traceId"', b'"TraceID"')
@@ -166,9 +166,10 @@ def find_documents(data: bytes) -> Iterator[Record | BadFile]:
 def _logged_documents(data: bytes) -> Iterator[Record | BadFile]:
     """Yield the groups of spans that OpenTelemetry for Java writes to a log, after the words about each line."""
     for number, line in enumerate(data.split(b"\n"), 1):
-        if match := _JAVA_LINE.match(line):
+        words, brace, group = line.partition(_JAVA_GROUP)
+        if brace and _JAVA_EXPORTER in words:
             try:
-                yield Record(value=json_value(match[1]), location=f"line {number}")
+                yield Record(value=json_value(brace + group), location=f"line {number}")
             except BadFile as problem:
                 yield problem.prefix_location(f"line {number}")
 

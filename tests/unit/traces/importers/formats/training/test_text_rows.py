@@ -9,6 +9,8 @@ from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
 from traces.importers.files.python_literals import parse_calls
+from traces.importers.files.source import Source
+from traces.importers.formats.training import text_rows
 
 FORMAT = "text-rows"
 CALL = '<tool_call>\n{"name": "find", "arguments": {"title": "Dune"}}\n</tool_call>'
@@ -126,3 +128,13 @@ def test_row_with_its_answer_as_a_text_beside_the_request() -> None:
     assert fixtures.answer_contents(run) == ["Three."]
     assert isinstance(model.input, dict)
     assert (model.input["tools"], run.metadata["license"]) == ([{"name": "find"}], "cc-by-4.0")
+
+
+@pytest.mark.parametrize("text", [" " * 300_000, "\n" * 300_000, "{\n" * 150_000, '"arguments": \'' * 20_000])
+def test_repeated_marks_cost_no_search_each(text: str) -> None:
+    called = {"system": f"SYSTEM: {text}x", "chat": f"USER: Hello{text}x\n\n\nASSISTANT: <functioncall> {text}x"}
+    generated = {"input": f"Hello{text}x", "output": f"a{text}b", "score": 1, "step": 1}
+    source = Source(name="rows.jsonl", data=fixtures.json_lines([called, generated]))
+    called_run, generated_run = text_rows.parse(source)
+    assert fixtures.answer_contents(called_run) == [f"<functioncall> {text}x".strip()]
+    assert fixtures.answer_contents(generated_run) == [f"a{text}b"]
