@@ -6,19 +6,23 @@ are tried.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Final
 
 import orjson
 
 from traces.core.canonical import escape_pointer
-from traces.core.json_types import JSONValue
+from traces.core.json_access import as_list, as_object, as_text, has_list
+from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import cut_location
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.sample import Sample
 
 # Enough to detect a format.
 _FIRST: Final = 20
+_TABLE_ROWS: Final = ("data", "rows", "results")
 _LINE: Final = re.compile(r"line ([0-9]+)(?:, )?")
 
 
@@ -65,11 +69,36 @@ def _shapes_of(value: JSONValue, location: str) -> Iterator[Shape]:
         if location:
             yield Shape(rows=value, is_lines=False, location=location)
         yield Shape(rows=value, is_lines=True, location=location)
-    if isinstance(value, dict):
+    if isinstance(value, dict) and (rows := _table_rows(value)):
+        yield Shape(rows=rows, is_lines=False, location="")
+        yield Shape(rows=rows, is_lines=True, location="")
+    elif isinstance(value, dict):
         lists = [name for name, item in value.items() if _has_records(item)]
         # A document with several lists is no envelope of one.
         if len(lists) == 1:
             yield from _shapes_of(value[lists[0]], f"{location}/{escape_pointer(lists[0])}")
+
+
+def _table_rows(table: JSONObject) -> list[JSONValue]:
+    """Return the rows of a table whose columns are listed, with their values or beside the rows; empty for others.
+
+    Logfire and pandas write such tables, and PostHog for queries.
+    """
+    columns = as_list(table.get("columns"))
+    names = [as_text(as_object(column).get("name")) or as_text(column) for column in columns]
+    if names and all(has_list(column, "values") for column in columns):
+        cells: Iterable[list[JSONValue]] = map(
+            list, zip_longest(*(as_list(as_object(column)["values"]) for column in columns))
+        )
+    else:
+        cells = (as_list(row) for name in _TABLE_ROWS for row in as_list(table.get(name)))
+    if len({*names}) != len(names) or "" in names:
+        return []
+    return [
+        {name: parse_embedded(cell) for name, cell in zip(names, row, strict=True)}
+        for row in cells
+        if len(row) == len(names)
+    ]
 
 
 def _has_records(value: JSONValue) -> bool:

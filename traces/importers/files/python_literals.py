@@ -101,7 +101,7 @@ def _plain(node: ast.expr) -> object:
         case ast.Call(func=ast.Name(id="array"), args=[items, *_]):
             return _plain(items)
         case ast.Call(func=ast.Attribute(attr="datetime"), args=parts):
-            return datetime(*map(ast.literal_eval, parts), tzinfo=UTC)
+            return datetime(*map(ast.literal_eval, parts), tzinfo=UTC)  # type: ignore[misc]
         case ast.Name(id="nan"):
             return None
         case ast.Dict(keys=keys, values=values):

@@ -51,6 +51,25 @@ def test_list_goes_to_the_surest_format() -> None:
     assert formats(orjson.dumps([fixtures.source("amp.json").value])) == ["amp"]
 
 
+ROW: Any = {
+    **{"trace_id": "t", "span_id": "s", "span_name": "chat", "start_timestamp": "2026-03-01T10:00:00Z"},
+    "attributes": '{"gen_ai.request.model": "m"}',
+}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"columns": [{"name": name, "values": [value]} for name, value in ROW.items()]},
+        {"columns": [*ROW], "results": [[*ROW.values()]], "types": []},
+        {"columns": [*ROW], "index": [0], "data": [[*ROW.values()]]},
+    ],
+)
+def test_tables_with_listed_columns_are_rows(table: Any) -> None:
+    ((run,),) = [[event.run for event in read(orjson.dumps(table)) if isinstance(event, RunRead)]]
+    assert (run.format, run.external_id, run.steps[0].model) == ("otlp", "t", "m")
+
+
 def test_envelope_with_several_lists_is_refused() -> None:
     data = orjson.dumps({"old": [EVENT], "new": [EVENT]})
     assert problems(data) == [("no known format has an object with the keys new, old", "/")]

@@ -102,6 +102,8 @@ def _step(row: JSONObject, location: str) -> RecordedStep:
     usage = as_object(response.get("usage")) or {
         name: row[name] for name in ("prompt_tokens", "completion_tokens") if row.get(name)
     }
+    if cached := row.get("prompt_cache_read_tokens"):
+        usage = {"prompt_tokens_details": {"cached_tokens": cached}, **usage}
     provider = as_text(row.get("provider")).lower()
     return build_step(
         add_cost(

@@ -121,7 +121,7 @@ def _step(row: JSONObject, location: str) -> RecordedStep:
                 settings=as_object(row.get("model_parameters")),
                 model=model.rpartition("/")[2],
                 provider=row.get("custom_llm_provider"),
-                usage=recorded_usage or usage,
+                usage={**as_object(metadata.get("usage_object")), **(recorded_usage or usage)},
             ),
             first_member(row, "response_cost", "spend"),
         )

@@ -45,3 +45,10 @@ def test_log_without_messages_has_counts() -> None:
     ((run,), _) = fixtures.detect_and_read("litellm", orjson.dumps([bare]))
     (step,) = run.steps
     assert (step.input, step.output, step.tokens_in) == (None, None, 42)
+
+
+def test_cached_tokens_of_a_spend_log_are_in_its_metadata() -> None:
+    usage = {"prompt_tokens": 42, "prompt_tokens_details": {"cached_tokens": 16}}
+    bare = {**LOGS[2], "response": {}, "metadata": orjson.dumps({"usage_object": usage}).decode()}
+    ((run,), _) = fixtures.detect_and_read("litellm", orjson.dumps([bare]))
+    assert (run.steps[0].tokens_in, run.steps[0].tokens_cached) == (42, 16)

@@ -109,6 +109,13 @@ def test_requests_of_a_session_are_one_run() -> None:
     }
 
 
+def test_cached_tokens_of_a_request_are_beside_its_bodies() -> None:
+    rows: Any = fixtures.source("helicone_requests.json").value
+    row = {**(rows["data"] if isinstance(rows, dict) else rows)[0], "prompt_cache_read_tokens": 3}
+    (run,) = fixtures.read("helicone", [row])
+    assert run.steps[0].tokens_cached == 3
+
+
 def test_bad_traces_are_skipped() -> None:
     trace: Any = fixtures.source("opik_trace.json").value
     (runs, problems) = fixtures.detect_and_read(
