@@ -24,6 +24,7 @@ from traces.importers.otlp.stores import (
     app_insights,
     cloud_trace,
     cloudwatch,
+    devtools,
     genkit,
     jaeger,
     langwatch,
@@ -70,6 +71,7 @@ _TRACES: Final[tuple[tuple[_Test, Callable[[JSONObject], Iterable[JSONObject]]],
     (sentry.is_transaction, sentry.documents),
     (genkit.is_trace, genkit.documents),
     (langwatch.is_trace, langwatch.documents),
+    (devtools.is_trace, devtools.documents),
 )
 # Spans of stores.
 _RECORDS: Final[tuple[tuple[_Test, Callable[[JSONObject], JSONObject]], ...]] = (

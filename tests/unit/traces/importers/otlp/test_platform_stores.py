@@ -1,4 +1,4 @@
-"""Spans of LangWatch, Respan and Laminar."""
+"""Spans of LangWatch, Respan, Laminar and the developer tools of the Vercel AI SDK."""
 
 import json
 from typing import Any
@@ -120,3 +120,41 @@ def test_rows_of_laminar_have_payloads_beside_their_attributes() -> None:
     )
     check_model_call(run)
     assert run.steps[1].parent == run.steps[0].key
+
+
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_runs_of_developer_tools_have_their_calls(is_stream: bool) -> None:
+    prompt = [{"role": "user", "content": [{"type": "text", "text": "Is Dune in stock?"}]}]
+    tool = {"type": "function", "name": "find_book", "inputSchema": {"type": "object"}}
+    call = {"toolCallId": "c1", "toolName": "find_book", "input": '{"title": "Dune"}'}
+    output = {"toolCalls": [call]} if is_stream else {"content": [{"type": "tool-call", **call}]}
+    usage = {"inputTokens": {"total": 30, "cacheRead": 10} if is_stream else 30, "outputTokens": 5}
+    step = {
+        **{
+            "id": "st1",
+            "run_id": "r1",
+            "step_number": 1,
+            "type": "generate",
+            "model_id": "gpt-x",
+            "provider": "openai",
+        },
+        "started_at": "2026-03-01T10:00:00Z",
+        "duration_ms": 900,
+        "input": json.dumps({"prompt": prompt, "tools": [tool], "temperature": 0.5, "toolChoice": {"type": "auto"}}),
+        "output": json.dumps({**output, "finishReason": "tool-calls"}),
+        "usage": json.dumps(usage),
+    }
+    failed = {**step, "id": "st2", "run_id": "r2", "output": None, "usage": None, "error": '{"message": "overloaded"}'}
+    inner = {"id": "r2", "started_at": "2026-03-01T10:00:01Z", "parent_run_id": "r1", "parent_step_id": "st1"}
+    run = read({"runs": [{"id": "r1", "started_at": "2026-03-01T10:00:00Z"}, inner], "steps": [step, failed]})
+    outer, answered, nested, error = run.steps
+    assert as_object(answered.input) == {
+        "messages": [fixtures.REQUEST],
+        "tools": [{"name": "find_book", "parameters": {"type": "object"}}],
+        "parameters": {"temperature": 0.5, "tool_choice": "auto"},
+    }
+    message = {"role": "assistant", "content": None, "tool_calls": CALLS}
+    assert answered.output == {"message": message, "finish_reason": "tool_calls"}
+    assert (answered.tokens_in, answered.tokens_cached) == (30, 10 if is_stream else None)
+    assert [step.parent for step in run.steps] == [None, outer.key, answered.key, nested.key]
+    assert (error.status, error.error) == (StepStatus.ERROR, "overloaded")
