@@ -86,13 +86,13 @@ def _table_rows(table: JSONObject) -> list[JSONValue]:
     """
     columns = as_list(table.get("columns"))
     names = [as_text(as_object(column).get("name")) or as_text(column) for column in columns]
-    if names and all(has_list(column, "values") for column in columns):
+    if all(has_list(column, "values") for column in columns):
         cells: Iterable[list[JSONValue]] = map(
             list, zip_longest(*(as_list(as_object(column)["values"]) for column in columns))
         )
     else:
         cells = (as_list(row) for name in _TABLE_ROWS for row in as_list(table.get(name)))
-    if len({*names}) != len(names) or "" in names:
+    if not names or len({*names}) != len(names) or "" in names:
         return []
     return [
         {name: parse_embedded(cell) for name, cell in zip(names, row, strict=True)}
