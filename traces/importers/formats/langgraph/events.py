@@ -56,7 +56,7 @@ def _add(runs: dict[str, JSONObject], event: JSONObject) -> None:
     data, run = as_object(event.get("data")), runs.get(run_id)
     if match is None:
         if run is not None:
-            run["events"] = [*as_list(run.get("events")), {"name": event.get("name"), "data": event.get("data")}]
+            as_list(run.setdefault("events", [])).append({"name": event.get("name"), "data": event.get("data")})
         return
     kind, moment = match[1], match[2]
     if run is None:

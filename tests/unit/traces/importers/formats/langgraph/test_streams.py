@@ -154,3 +154,13 @@ def test_first_version_of_events_has_generations() -> None:
     run, _ = read("langchain-events", lines)
     (model,) = fixtures.steps(run, StepType.MODEL)
     assert (model.model, model.parent, as_object(model.output)["finish_reason"]) == ("gpt-4o-mini", "q0", "stop")
+
+
+def test_events_of_programs_are_kept_with_their_run() -> None:
+    lines = [
+        event("on_tool_start", "r1", "", {"input": {}}),
+        event("on_custom_event", "r1", "", {"progress": 0.5}),
+        event("on_tool_end", "r1", "", {"output": "3 copies"}),
+    ]
+    run, _ = read("langchain-events", lines)
+    assert run.steps[0].attributes["events"] == [{"name": "find", "data": {"progress": 0.5}}]
