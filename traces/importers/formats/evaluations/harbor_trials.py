@@ -42,6 +42,10 @@ class Trial:
     key: str
 
     @property
+    def task(self) -> str:
+        return as_text(self.body.get("task_name"))
+
+    @property
     def error(self) -> str:
         """The type of the exception that ended the trial; empty without one."""
         exception = as_object(self.body.get("exception_info"))
@@ -109,17 +113,16 @@ def trial_run(trial: Trial) -> RecordedRun:
         started_at=times.start,
         ended_at=times.end,
     )
-    task = as_text(body.get("task_name"))
     return build_run(
         RunFacts(
             external_id=as_text(body.get("id")) or as_text(body.get("trial_name")),
             app=step.name,
             format="atif",
-            name=task,
+            name=trial.task,
             failed=bool(failure),
             started_at=whole.start,
             ended_at=whole.end,
-            tags=[f"task:{task}"] if task else [],
+            tags=[f"task:{trial.task}"] if trial.task else [],
             metadata=omit(body, "id"),
             judgements=trial.judgements(),
         ),

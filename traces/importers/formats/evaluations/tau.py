@@ -162,7 +162,9 @@ def _trial(body: JSONObject, location: str) -> _Trial:
     task, trial = as_text(body.get("task_id")), as_text(body.get("trial"))
     return _Trial(
         body=body,
-        messages=_entries(require_list(body.get("traj"), f"{location}/traj"), f"{location}/messages"),
+        messages=_entries(
+            [*map(_with_failure, require_list(body.get("traj"), f"{location}/traj"))], f"{location}/messages"
+        ),
         setting=TranscriptSettings(),
         metadata={**other_members(body, _TRIAL_FIELDS), "info": body.get("info")},
         domain="",
@@ -215,6 +217,13 @@ def _tool(definition: JSONObject) -> JSONObject:
         "parameters": first_member(definition, "params", "parameters"),
     }
     return {"name": definition.get("name"), **{name: item for name, item in fields.items() if item}}
+
+
+def _with_failure(message: JSONValue) -> JSONValue:
+    """Return a result of tau-bench, in which a text says that the call failed."""
+    body = as_object(message)
+    is_failure = body.get("role") == "tool" and as_text(body.get("content")).startswith("Error:")
+    return {**body, "is_error": True} if is_failure else message
 
 
 def _with_reason(message: JSONValue) -> JSONValue:

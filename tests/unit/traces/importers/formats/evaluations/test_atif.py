@@ -187,3 +187,13 @@ def test_totals_and_efforts_of_a_trajectory() -> None:
     measured = [steps[0], {**steps[1], "metrics": {"prompt_tokens": 300, "completion_tokens": 30}}]
     (counted,) = fixtures.read("atif", [{**body, "steps": measured}])
     assert (counted.steps[0].tokens_in, fixtures.steps(counted, StepType.MODEL)[0].tokens_in) == (None, 300)
+
+
+def test_trajectories_have_the_task_of_their_trial() -> None:
+    files = {
+        "a/agent/trajectory.json": trajectory("s-a", ("user", "Count.", False), ("agent", "Three.", False)),
+        "a/result.json": trial("a", 0.0),
+    }
+    sources = [Source(name=name, data=orjson.dumps(value)) for name, value in files.items()]
+    (run,) = registry.get_importer("atif").runs(sources)
+    assert (run.tags, run.metadata["trial"]) == (("task:count-books",), trial("a", 0.0))

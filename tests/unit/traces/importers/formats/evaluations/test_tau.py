@@ -77,3 +77,15 @@ def test_files_of_a_folder_share_settings() -> None:
 def test_settings_without_simulations_are_refused() -> None:
     runs, problems = read({"voice/results.json": SETTINGS})
     assert (runs, len(problems), "import the folder" in problems[0]) == ([], 1, True)
+
+
+def test_errors_in_results_of_tau_bench_fail_their_calls() -> None:
+    call = {"id": "c1", "function": {"name": "find_reader", "arguments": "{}"}}
+    traj = [
+        {"role": "user", "content": "My card is lost."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Error: reader not found"},
+    ]
+    ((run,), _) = read({"results.json": [{"task_id": 1, "trial": 0, "reward": 0.0, "info": {}, "traj": traj}]})
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.error, tool.output) == ("Error: reader not found", "Error: reader not found")
