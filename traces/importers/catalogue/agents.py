@@ -31,7 +31,7 @@ from traces.importers.formats.evaluations import atif, who_and_when
 from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.histories import generate_text
 from traces.importers.formats.kimi import kimi_cli, kimi_code
-from traces.importers.formats.session_logs import droid_output, gemini_telemetry, grok, kiro_sessions
+from traces.importers.formats.session_logs import droid_output, gemini_telemetry, grok, kiro_sessions, ui_stream
 from traces.importers.formats.terminal_agents import (
     amazon_q,
     amp,
@@ -313,6 +313,7 @@ AGENTS: Final = (
         has_ends=False,
     ),
     Importer(name="vercel-ui", title="Vercel AI SDK UI messages", sniff=vercel_ui.sniff, parse=vercel_ui.parse),
+    Importer(name=ui_stream.FORMAT, title="streams of the Vercel AI SDK", sniff=ui_stream.sniff, parse=ui_stream.parse),
     Importer(
         name=generate_text.FORMAT,
         title="results of the Vercel AI SDK",
