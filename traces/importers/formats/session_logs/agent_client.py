@@ -126,7 +126,7 @@ def _add_request(session: Session, content: JSONObject, time: JSONValue, locatio
         return
     last = session.pieces.messages[-1].value if session.pieces.messages else None
     if isinstance(last, dict) and last.get("role") == "user":
-        last["content"] = [*as_list(last["content"]), content]
+        as_list(last["content"]).append(content)
     else:
         session.pieces.add_message({"role": "user", "content": [content], "ts": time}, location)
 

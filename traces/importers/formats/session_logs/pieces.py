@@ -30,11 +30,11 @@ class Pieces:
         if kind in ("text", "thinking") and last_block.get("type") == kind:
             last_block[kind] = as_text(last_block.get(kind)) + as_text(block.get(kind))
         else:
-            answer["content"] = [*blocks, block]
+            blocks.append(block)
 
     def add_call(self, call: JSONObject, time: JSONValue, location: str, *, answer_id: str = "") -> None:
         answer = self._open(time, location, answer_id)
-        answer["tool_calls"] = [*as_list(answer["tool_calls"]), call]
+        as_list(answer["tool_calls"]).append(call)
 
     def end_answer(self) -> None:
         """Make the next piece another answer."""

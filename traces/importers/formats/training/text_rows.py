@@ -38,10 +38,10 @@ _BEGINNING: Final = re.compile(
 )
 _BARE: Final = re.compile(r"(?:^|\n)(system|user|assistant|tool)\n")
 _ENDS: Final = re.compile(r"<\|(?:im_end|eot_id|endoftext|eom_id|begin_of_text)\|>|<end_of_turn>")
-_SPEAKER: Final = re.compile(r"(?:^|\n)[ \t]*(USER|ASSISTANT|FUNCTION RESPONSE):\s*")
+_SPEAKER: Final = re.compile(r"^[ \t]*(USER|ASSISTANT|FUNCTION RESPONSE):", re.M)
 _GLAIVE_ROLES: Final = {"USER": "user", "ASSISTANT": "assistant", "FUNCTION RESPONSE": "tool"}
-_CALL: Final = re.compile(r"<functioncall>(.*)", re.S)
-_QUOTED_ARGUMENTS: Final = re.compile(r"""("arguments":\s*)'""")
+_CALL: Final = "<functioncall>"
+_ARGUMENTS: Final = '"arguments":'
 
 
 def is_row(value: JSONValue) -> bool:
@@ -73,7 +73,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
 
 def _glaive_run(body: JSONObject, location: str) -> RecordedRun:
     system = as_text(body["system"]).removeprefix("SYSTEM:").strip()
-    tools: list[JSONValue] = [parse_literal(text) for text in _functions(system)]
+    tools: list[JSONValue] = [*_functions(system)]
     parts = [(_GLAIVE_ROLES[name], text) for name, text in _split(_SPEAKER, as_text(body["chat"]))]
     return build_run(
         RunFacts(
@@ -87,18 +87,6 @@ def _glaive_run(body: JSONObject, location: str) -> RecordedRun:
         ),
         location=location,
     )
-
-
-def _functions(system: str) -> Iterator[str]:
-    """Yield the objects in a prompt: each begins and ends by a brace at the beginning of a line."""
-    lines: list[str] = []
-    for line in system.split("\n"):
-        lines = [] if line == "{" else lines
-        if lines or line == "{":
-            lines.append(line[:1] if line.startswith("}") else line)
-        if lines and line.startswith("}"):
-            yield "\n".join(lines)
-            lines = []
 
 
 def _generation(body: JSONObject, request: str, answer: str, location: str) -> RecordedRun:
@@ -170,16 +158,22 @@ def _messages(parts: Sequence[tuple[str, str]], location: str) -> list[Transcrip
 
 def _glaive_calls(text: str, result: str | None) -> Sequence[TextAction]:
     """Return the call in an answer, whose arguments are JSON in single quotes."""
-    match = _CALL.search(text)
-    call = as_object(parse_literal(_without_quotes(match[1].strip()))) if match else {}
+    head, quote, arguments = text.partition(_CALL)[2].strip().partition(_ARGUMENTS)
+    arguments = arguments.strip()
+    if quote and arguments.startswith("'"):
+        arguments = arguments.removesuffix("}").strip().strip("'") + "}"
+    call = as_object(parse_literal(head + quote + arguments))
     if not call.get("name"):
         return ()
     return [TextAction(name=as_text(call["name"]), arguments=call.get("arguments"), output=parse_literal(result))]
 
 
-def _without_quotes(call: str) -> str:
-    """Return a call with its arguments as JSON without the quotes around them."""
-    start, end = _QUOTED_ARGUMENTS.search(call), call.rfind("'")
-    if start is None or end < start.end():
-        return call
-    return f"{call[: start.end() - 1]}{call[start.end() : end]}{call[end + 1 :]}"
+def _functions(system: str) -> Iterator[JSONValue]:
+    """Yield the indented objects in Glaive's instructions."""
+    lines: list[str] = []
+    for line in system.splitlines():
+        if lines or line == "{":
+            lines.append(line)
+        if lines and line == "}":
+            yield parse_literal("\n".join(lines))
+            lines = []
