@@ -14,7 +14,7 @@ STEP_HEADER: Final = "x-forkpoint-step"
 LANE_HEADER: Final = "x-forkpoint-lane"
 # The run and the step that this process was started inside of.
 OUTER_STEP: Final = "FORKPOINT_STEP"
-# Events of steps that are no model calls. Groups would be empty: the model calls in them are those of the gateway.
+# Events of steps that are no model calls: those are the gateway's, which puts them into the step that they name.
 _TYPES: Final = frozenset(
     {
         "tool_called",
@@ -23,10 +23,11 @@ _TYPES: Final = frozenset(
         "prompt_rendered",
         "validator_decision",
         "safety_decision",
+        "step_started",
+        "step_finished",
+        "final_output",
     }
 )
-# In a rerun, whose recording may have groups: the server puts the model calls into them.
-_GROUPS: Final = frozenset({"step_started", "step_finished", "final_output"})
 _BEGINNINGS: Final = frozenset({"tool_called", "step_started"})
 _ENDINGS: Final = frozenset({"tool_result", "step_finished"})
 # As in the gateway: numbers are microseconds since the start of the run, and the low bits distinguish events.
@@ -44,9 +45,8 @@ class Place(NamedTuple):
 class GatewayRun:
     """A run of the gateway. Its processes need no agreement: step ids contain those of their own runs."""
 
-    def __init__(self, id: str, start: float, *, is_rerun: bool = False) -> None:
+    def __init__(self, id: str, start: float) -> None:
         self.id = id
-        self._types = _TYPES | _GROUPS if is_rerun else _TYPES
         # Later changes of the clock do not change the order of events.
         self._start_s = time.monotonic() - (time.time() - start)
         self._salts = itertools.count()
@@ -55,14 +55,14 @@ class GatewayRun:
         self.outer_step = step if run_id == id else ""
 
     @classmethod
-    def from_environment(cls, *, is_rerun: bool = False) -> "GatewayRun | None":
+    def from_environment(cls) -> "GatewayRun | None":
         """Return the run that `forkpoint record --gateway`, or a rerun, names in its program's environment."""
         id, _, start = (os.environ.get(VARIABLE) or "").partition(" ")
-        return cls(id, float(start), is_rerun=is_rerun) if id else None
+        return cls(id, float(start)) if id else None
 
     def place(self, run_id: str, step_id: str | None, parent_id: str | None, type: str) -> Place | None:
         """Return where an event of a run of the SDK belongs; None if the gateway records it or has no place for it."""
-        if type not in self._types:
+        if type not in _TYPES:
             return None
         key, parent = f"{run_id}-{step_id}", f"{run_id}-{parent_id}"
         if type in _BEGINNINGS:

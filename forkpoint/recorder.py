@@ -67,7 +67,7 @@ class Recorder:
         self.current: contextvars.ContextVar[Scope | None] = contextvars.ContextVar("forkpoint_scope", default=None)
         self.hooks = Hooks()
         self.session: Session | None = ReplaySession.from_environment()
-        self._gateway_run = GatewayRun.from_environment(is_rerun=self.session is not None)
+        self._gateway_run = GatewayRun.from_environment()
         self._open: dict[str, RunScope] = {}
         self._writer: Writer | None = None
         self._failures = 0

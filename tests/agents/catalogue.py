@@ -26,6 +26,8 @@ class Agent:
     command: Callable[[], list[str]]
     # Whether the SDK knows the agent's tools, so that they are answered and not run again.
     has_known_tools: bool = True
+    # Whether it records the framework's agents, which contain the model calls.
+    has_agent_steps: bool = False
     # Whether it knows the names of their parameters.
     has_known_parameters: bool = True
     # Whether it gives a model the results of its calls in the order of these.
@@ -93,10 +95,12 @@ LIGHT: Final = (
 )
 FRAMEWORKS: Final = (
     Agent(name="OpenAI Agents SDK", command=_python("agents-0.24", "agents_agent", "stream")),
-    Agent(name="LangGraph", command=_python("langchain-1.4", "langchain_agent", "sync", "anthropic")),
-    Agent(name="pydantic-ai", command=_python("pydantic-ai-2.68", "pydantic_agent", "sync")),
-    Agent(name="smolagents", command=_python("smolagents-1.26", "smolagents_agent", "sync")),
-    Agent(name="CrewAI", command=_python("crewai-1.15.30", "crewai_agent", "sync")),
+    Agent(
+        name="LangGraph", command=_python("langchain-1.4", "langchain_agent", "sync", "anthropic"), has_agent_steps=True
+    ),
+    Agent(name="pydantic-ai", command=_python("pydantic-ai-2.68", "pydantic_agent", "sync"), has_agent_steps=True),
+    Agent(name="smolagents", command=_python("smolagents-1.26", "smolagents_agent", "sync"), has_agent_steps=True),
+    Agent(name="CrewAI", command=_python("crewai-1.15.30", "crewai_agent", "sync"), has_agent_steps=True),
     Agent(name="AutoGen", command=_python("autogen-0.7", "autogen_agent", "sync")),
     Agent(name="google-genai", command=_python("genai-3", "genai_agent", "sync")),
     Agent(

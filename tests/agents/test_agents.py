@@ -50,7 +50,8 @@ def test_recording(desk: Desk, recording: tuple[str, Outcome]) -> None:
     assert (outcome.out, len(outcome.requests), sorted(outcome.executions)) == (ANSWER, 3, TOOLS)
     steps = desk.steps(run)
     assert [step["status"] for step in steps] == ["ok"] * len(steps)
-    assert sum(step["type"] == "model" for step in steps) == 3
+    is_inside = [step["parent"] is not None for step in steps if step["type"] == "model"]
+    assert is_inside == [desk.agent.has_agent_steps] * 3
     # Others are the final answer of a framework, and what a client asks an MCP server of itself.
     tools = [desk.agent.tool(name) for name in TOOLS]
     assert sorted(step["tool_name"] for step in steps if step["tool_name"] in tools) == tools

@@ -7,7 +7,7 @@ from forkpoint.gateway_run import GatewayRun
 
 def test_only_steps_that_the_gateway_cannot_see_have_a_place() -> None:
     run = GatewayRun("r1", time.time() - 1)
-    types = ("run_started", "model_called", "model_result", "step_started", "final_output", "run_completed")
+    types = ("run_started", "model_called", "model_result", "run_completed")
     assert [run.place("p1", "s1", None, type) for type in types] == [None] * len(types)
     events = [
         ("p1", "s1", "s0", "tool_called"),
@@ -31,3 +31,13 @@ def test_open_steps_have_an_id_for_the_gateway() -> None:
     assert (run.open_step("p1", "s1"), run.open_step("p1", "s2")) == ("p1-s1", "")
     run.place("p1", "s1", None, "tool_result")
     assert run.open_step("p1", "s1") == ""
+
+
+def test_agents_contain_what_happens_in_them() -> None:
+    run = GatewayRun("r1", time.time())
+    for event in ("a1", None, "step_started"), ("s1", "a1", "tool_called"):
+        run.place("p1", *event)
+    place = run.place("p1", "s2", "s1", "validator_decision")
+    assert place is not None
+    assert place.parent_id == "p1-s1"
+    assert run.open_step("p1", "a1") == "p1-a1"
