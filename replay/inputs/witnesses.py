@@ -134,7 +134,10 @@ def _shares_words(text: str, change: Change, other_output: JSONValue) -> bool:
     """True if a text has words of the recorded output and the other one, but not of the new one."""
     recorded_words, other_words = _words_in(change.original), _words_in(other_output)
     new_words = _words_in(change.current) if change.is_known else set[str]()
-    return not {*words_of(text)}.isdisjoint((recorded_words & other_words) - new_words - COMMON_WORDS)
+    words = {*words_of(text)}
+    # A text may consist of common words alone.
+    words = words - COMMON_WORDS or words
+    return not words.isdisjoint((recorded_words & other_words) - new_words)
 
 
 def _words_in(output: JSONValue) -> set[str]:

@@ -52,18 +52,26 @@ def test_other_runs_show_what_is_configuration(other_steps: list[WitnessStep], i
     assert is_configuration(writer, item, change, (other,), _answer) is is_shown
 
 
-@pytest.mark.parametrize(("other_answer", "is_shown"), [("It is in a van.", True), ("It is in our warehouse.", False)])
-def test_word_that_both_answers_have_may_be_the_source(other_answer: str, is_shown: bool) -> None:
-    """Code wrote the last word of the answer into the next request."""
+@pytest.mark.parametrize(
+    ("other_answer", "text", "is_shown"),
+    [
+        ("It is in a van.", "Handle: warehouse.", True),
+        ("It is in our warehouse.", "Handle: warehouse.", False),
+        ("It is in a van.", "in", False),
+        ("It is in a van.", "Handle this in time: urgent.", True),
+    ],
+)
+def test_word_that_both_answers_have_may_be_the_source(other_answer: str, text: str, is_shown: bool) -> None:
+    """Code wrote a word of the answer into the next request."""
     desk = Node(id=uuid4(), no=1, type=StepType.MODEL, name="desk", output_ref="It waits in our warehouse.")
     writer = Node(id=uuid4(), no=2, type=StepType.MODEL, name="writer", input_ref="request")
     change = Change(node=desk, original=_answer(desk.output_ref), current=_answer("Nothing is known."))
-    item = UnexplainedContent(path="/messages/0/content", first_step=2, snippet="Handle: warehouse.", digest="d")
+    item = UnexplainedContent(path="/messages/0/content", first_step=2, snippet=text, digest="d")
     steps = [step(1, "desk", other_answer), step(2, "writer", "", "d")]
     other = witness(steps, {("model", "desk", 1): 1})
 
     def payload(ref: str) -> JSONValue:
-        return {"messages": [{"role": "user", "content": "Handle: warehouse."}]} if ref == "request" else _answer(ref)
+        return {"messages": [{"role": "user", "content": text}]} if ref == "request" else _answer(ref)
 
     assert is_configuration(writer, item, change, (other,), payload) is is_shown
 
