@@ -1,6 +1,6 @@
 """Usage of a run: tokens and cost, by turn and by model."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Final
@@ -110,17 +110,17 @@ class _TurnIndex:
     """Finds the turn step around a model call."""
 
     def __init__(self, run: Run) -> None:
-        query = Step.objects.filter(run_id=run.id).exclude(type=StepType.MODEL)
+        query = Step.objects.filter(run_id=run.id).exclude(type=StepType.MODEL).order_by("sequence_no")
         rows = list(query.values_list("sequence_no", "parent_no", "type", "name"))
-        self.parents: dict[int, int | None] = {no: parent for no, parent, _, _ in rows}
         self.turns = {no: name for no, _, type, name in rows if type == StepType.TURN}
+        # The outermost turn of each step inside of one. Parents come before the steps that they contain.
+        self._outer_turns: dict[int | None, int] = {}
+        for no, parent, type, _ in rows:
+            if parent in self._outer_turns:
+                self._outer_turns[no] = self._outer_turns[parent]
+            elif type == StepType.TURN:
+                self._outer_turns[no] = no
 
     def turn_of(self, step: Step) -> int:
         """Return the number of the outermost turn step around a call, or the call's own number."""
-        return next(reversed(list(self._turns_around(step.parent_no))), step.sequence_no)
-
-    def _turns_around(self, parent: int | None) -> Iterable[int]:
-        while parent is not None:
-            if parent in self.turns:
-                yield parent
-            parent = self.parents.get(parent)
+        return self._outer_turns.get(step.parent_no, step.sequence_no)

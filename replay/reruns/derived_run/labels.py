@@ -204,9 +204,10 @@ def _last_numbers(rows: Sequence[StepRow]) -> dict[int, int]:
     """Return the number of the last step inside of each group."""
     parents = {row.sequence_no: row.parent_no for row in rows}
     last_numbers: dict[int, int] = {}
-    for row in rows:
+    for row in reversed(rows):
         parent = row.parent_no
-        while parent is not None:
+        # The groups around a group that has a later step have one, too.
+        while parent is not None and parent not in last_numbers:
             last_numbers[parent] = row.sequence_no
             parent = parents[parent]
     return last_numbers
