@@ -6,7 +6,8 @@ line, the valid lines are read and each invalid one is reported.
 
 import io
 import pickle
-from collections.abc import Generator, Iterable, Iterator
+import sys
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -54,6 +55,13 @@ _UNWEIGHED_RUNS: Final = 20
 _TOO_LARGE_RUNS: Final = (
     "the runs of this file are together more than {factor} times as large as the file, because each repeats what they "
     "share: nothing was imported from here on. Split the file into several"
+)
+# Branches of a conversation repeat its beginning. The shortest messages have 30 bytes.
+MOST_STEPS: Final = 20_000
+BYTES_PER_STEP: Final = 24
+_TOO_MANY_STEPS: Final = (
+    "the runs of this file have together more than {maximum:,} steps, because each repeats what they share: nothing "
+    "was imported from here on. Split the file into several"
 )
 # One of many files that exceeds its memory limit; its memory is free again.
 _TOO_MUCH_MEMORY: Final = "this takes more memory to read than a file of this size may use"
@@ -301,8 +309,23 @@ def _read_lines(
 
 def _runs_of(importer: Importer, sources: list[Source]) -> Iterator[RecordedRun]:
     """Yield the runs of an importer. An error in its code is reported like a bad file: others are still read."""
+    maximum, steps = _most_steps(sources), 0
     with _report_errors(f"the importer of {importer.title}"):
-        yield from importer.runs(sources)
+        for run in importer.runs(sources):
+            # One run has a limit of its own.
+            if steps and steps + len(run.steps) > maximum:
+                reason = _TOO_MANY_STEPS.format(maximum=maximum)
+                sources[-1].problems.append(BadFile(reason, f"run {run.external_id}"))
+                return
+            steps += len(run.steps)
+            yield run
+
+
+def _most_steps(sources: Sequence[Source]) -> int:
+    """Return the number of steps that the runs of these files may have together: of archives, more than any has."""
+    if any(archive_members.is_archive(source.data) for source in sources):
+        return sys.maxsize
+    return max(MOST_STEPS, sum(len(source.data) for source in sources) // BYTES_PER_STEP)
 
 
 @contextmanager

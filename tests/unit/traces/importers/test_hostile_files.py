@@ -267,6 +267,25 @@ def test_runs_that_repeat_shared_facts_are_limited(monkeypatch: pytest.MonkeyPat
     assert "each repeats what they share" in refusal.reason
 
 
+def test_branches_that_repeat_a_long_beginning_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_reader, "MOST_STEPS", 100)
+    monkeypatch.setattr(file_reader, "BYTES_PER_STEP", 10_000)
+    # Responses 0 to 19 follow each other, and the others follow response 19.
+    responses = [
+        {"id": f"r{no}", "object": "response", "output": [], "previous_response_id": f"r{min(no - 1, 19)}"}
+        for no in range(40)
+    ]
+    data = fixtures.json_lines(responses)
+    *runs, refusal = [
+        event
+        for event in file_reader.read_files([NamedFile(name="responses.jsonl", file=io.BytesIO(data))])
+        if isinstance(event, RunRead | PartSkipped)
+    ]
+    assert 0 < sum(len(event.run.steps) for event in runs if isinstance(event, RunRead)) <= 100
+    assert isinstance(refusal, PartSkipped)
+    assert "together more than 100 steps" in refusal.reason
+
+
 def test_run_limit_grows_with_file_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(file_reader, "MAX_RUNS", 0)
     line = b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"' + b"yes " * 40 + b'"}]}'
