@@ -55,7 +55,7 @@ def _outer_step(step: JSONValue, parents: dict[str, JSONValue]) -> JSONValue:
     groups: list[str] = []
     while isinstance(step, str) and step in parents:
         groups.append(step)
-        step, parents[step] = parents[step], None
+        step, parents[groups[-1]] = parents[step], None
     parents.update(dict.fromkeys(groups, step))
     return step
 

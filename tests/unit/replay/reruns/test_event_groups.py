@@ -53,6 +53,14 @@ def test_call_stays_inside_of_the_step_that_it_names() -> None:
     assert places["named"] == "other"
 
 
+def test_steps_of_left_out_groups_are_inside_of_the_step_around_all() -> None:
+    tool = line(1, "tool_called", "tool") + line(20, "tool_result", "tool")
+    groups = line(2, "step_started", "agent", "tool") + line(3, "step_started", "turn", "agent")
+    checks = line(4, "validator_decision", "check", "turn") + line(5, "validator_decision", "other", "agent")
+    places = parents(fit(tool + groups + checks + call(6, "first"), has_groups=False))
+    assert (places["check"], places["other"]) == ("tool", "tool")
+
+
 def test_groups_that_contain_each_other_have_no_parent() -> None:
     cycle = line(1, "step_started", "outer", "inner") + line(2, "step_started", "inner", "outer")
     step = line(3, "step_started", "turn", "inner") + line(4, "validator_decision", "check", "turn")

@@ -125,13 +125,14 @@ def _add_status(answer: JSONObject, status: JSONObject) -> None:
 def _result(session: _Session, payload: JSONObject) -> JSONObject:
     """Return the result of a call: its output, or the message about it."""
     value = as_object(payload.get("return_value") or payload.get("result"))
+    call_id = as_text(payload.get("tool_call_id"))
     message = value.get("message")
     facts: JSONObject = {
         "message": message if value.get("output") else None,
         "display": value.get("display"),
         "extras": value.get("extras"),
         "error": (as_text(message) or "error") if value.get("is_error") is True else None,
-        "denied": True if as_text(payload.get("tool_call_id")) in session.rejections else None,
+        "denied": True if call_id and call_id in session.rejections else None,
     }
     return {
         "role": "tool",

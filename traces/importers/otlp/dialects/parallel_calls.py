@@ -11,7 +11,7 @@ from traces.core.step_header import step_view
 
 # Several agents of a trace may take turns.
 _MOST_RECENT: Final = 4
-_NO_IDS: Final[frozenset[JSONValue]] = frozenset()
+_NO_IDS: Final[frozenset[str]] = frozenset()
 
 
 @step_view
@@ -31,9 +31,7 @@ class CallReader:
     """Joins and matches the calls of a trace's requests; of a history that it has read, it reads only what follows."""
 
     # Messages in which nothing had to change, with the ids of their calls, latest last.
-    _recent: deque[tuple[list[JSONObject], frozenset[JSONValue]]] = field(
-        default_factory=lambda: deque(maxlen=_MOST_RECENT)
-    )
+    _recent: deque[tuple[list[JSONObject], frozenset[str]]] = field(default_factory=lambda: deque(maxlen=_MOST_RECENT))
 
     def read(self, messages: list[JSONObject]) -> Conversation:
         """Join the calls of each answer in one message, and give each result the id of its call."""
@@ -45,7 +43,7 @@ class CallReader:
         self._recent.append((messages, ids))
         return Conversation(messages=messages)
 
-    def _history(self, messages: list[JSONObject]) -> tuple[int, frozenset[JSONValue]]:
+    def _history(self, messages: list[JSONObject]) -> tuple[int, frozenset[str]]:
         """Return the length of an earlier history that these messages continue, and the ids of its calls."""
         for earlier, ids in reversed(self._recent):
             if messages[: len(earlier)] == earlier:
