@@ -245,5 +245,6 @@ SETS: Final[Mapping[str, ProgramSet]] = {
         author="the method's, after all rules",
         read="never",
         code_edits=True,
+        first=FirstMeasurement(top=(184, 191), high=(27, 27)),
     ),
 }
