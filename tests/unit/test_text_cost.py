@@ -18,13 +18,14 @@ from replay.inspection.core import checkable_values
 from replay.proofs.changes import hunks
 from traces.core.json_types import JSONValue
 from traces.importers.common.names import find_model_name
-from traces.importers.common.speakers import Voice, classify_speaker
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.importers.formats.chats import sharegpt
 from traces.importers.formats.coding_agents import mini_swe_agent
-from traces.importers.formats.evaluations import bfcl, who_and_when
+from traces.importers.formats.evaluations import bfcl
+from traces.importers.formats.teams import who_and_when
+from traces.importers.formats.teams.speakers import Voice, classify_speaker
 from traces.importers.formats.terminal_agents import specstory
 from traces.importers.registry import detect
 from traces.provenance import short_values

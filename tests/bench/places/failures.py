@@ -18,7 +18,7 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.files.source import Source
 from traces.importers.formats.chats import chat
-from traces.importers.formats.evaluations import who_and_when
+from traces.importers.formats.teams import who_and_when
 from traces.payloads.splitter import Splitter
 from traces.provenance.edges import find_provenance
 from traces.provenance.step_outputs import StepFacts

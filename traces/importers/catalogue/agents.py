@@ -27,11 +27,12 @@ from traces.importers.formats.coding_sessions import (
     opencode,
 )
 from traces.importers.formats.databases import cursor_database
-from traces.importers.formats.evaluations import atif, who_and_when
+from traces.importers.formats.evaluations import atif
 from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.histories import generate_text
 from traces.importers.formats.kimi import kimi_cli, kimi_code
 from traces.importers.formats.session_logs import droid_output, gemini_telemetry, grok, kiro_sessions, ui_stream
+from traces.importers.formats.teams import who_and_when
 from traces.importers.formats.terminal_agents import (
     amazon_q,
     amp,

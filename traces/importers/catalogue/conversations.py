@@ -8,7 +8,8 @@ from traces.importers.files.sample import Sample
 from traces.importers.formats.chat_exports import importer as chat_exports
 from traces.importers.formats.chats import chat, chatgpt, client_chats
 from traces.importers.formats.databases import autogen_database
-from traces.importers.formats.frameworks import autogen, camel, crewai, metagpt, react, smolagents
+from traces.importers.formats.frameworks import crewai, react, smolagents
+from traces.importers.formats.teams import autogen, camel, metagpt
 from traces.importers.importer import Importer, lines_are_runs
 
 

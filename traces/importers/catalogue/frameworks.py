@@ -29,7 +29,7 @@ from traces.importers.formats.evaluations import (
     tau,
     terminal_bench,
 )
-from traces.importers.formats.frameworks import langchain, magentic_one
+from traces.importers.formats.frameworks import langchain
 from traces.importers.formats.histories import (
     adk,
     adk_evals,
@@ -46,6 +46,7 @@ from traces.importers.formats.histories import (
 )
 from traces.importers.formats.inspect import logs
 from traces.importers.formats.langgraph import events, states
+from traces.importers.formats.teams import magentic_one
 from traces.importers.formats.workflows import dify, flowise, langflow, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail

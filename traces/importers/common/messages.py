@@ -33,7 +33,9 @@ _ROLES: Final = {
     "model": "assistant",
     "function": "tool",
     "developer": "system",
-    **{"tool-call": "assistant", "tool-response": "user"},  # smolagents
+    # smolagents
+    "tool-call": "assistant",
+    "tool-response": "user",
     "HumanMessage": "user",
     "AIMessage": "assistant",
     "AIMessageChunk": "assistant",
@@ -61,9 +63,6 @@ _PARTS: Final = ("refusal", "audio", "images")
 _BARE_TEXT_FIELDS: Final = frozenset({"text", "thoughtSignature", "thought_signature"})
 # How the Vercel AI SDK states what a tool's result is.
 _RESULT_KINDS: Final = frozenset({"text", "json", "error-text", "error-json", "content", "execution-denied"})
-# Where the schema of a tool's arguments is, in any API.
-_INPUT_SCHEMAS: Final = ("input_schema", "inputSchema", "parameters_json_schema", "parametersJsonSchema")
-SCHEMA_NAMES: Final = ("parameters", "json_schema", *_INPUT_SCHEMAS)
 _TEXTS: Final = {str}
 _BARE_ITEMS: Final = _CALL_TYPES | _RESULT_TYPES
 _ENVELOPE: Final = frozenset({"role", "choices", "candidates", "generations", "parts", "tool_calls", "lc"})
@@ -95,17 +94,6 @@ def parse_message_json(value: JSONValue) -> JSONValue:
     if message_json is not value and heads and all(not _ENVELOPE.isdisjoint(as_object(head)) for head in heads):
         return message_json
     return value
-
-
-def normalize_tools(value: JSONValue) -> list[JSONValue]:
-    """Convert tool schemas to `{name, description?, parameters?}`."""
-    value = parse_embedded(value)
-    tools: list[JSONValue] = []
-    for item in list_or_single(value):
-        tool = as_object(parse_embedded(item))
-        declarations = first_member(tool, "functionDeclarations", "function_declarations")
-        tools += normalize_tools(declarations) if declarations is not None else [_normalize_tool(tool)] if tool else []
-    return tools
 
 
 def normalize_tool_call(value: JSONValue) -> JSONObject:
@@ -385,17 +373,3 @@ def _collapse_blocks(blocks: list[JSONValue]) -> JSONValue:
     if len(blocks) == 1 and only.get("type") == "text" and only.keys() == {"type", "text"}:
         return only["text"]
     return list(blocks)
-
-
-def _normalize_tool(tool: JSONObject) -> JSONObject:
-    function = as_object(first_member(tool, "function", "custom", "toolSpec")) or tool
-    if "name" not in function:
-        # A tool built into the provider's API has a type only.
-        return tool
-    parameters = parse_embedded(first_member(function, *SCHEMA_NAMES))
-    if isinstance(parameters, dict) and parameters.keys() == {"json"}:
-        # Bedrock.
-        parameters = parameters["json"]
-    optional = {"description": function.get("description"), "parameters": parameters}
-    schema: JSONObject = {"name": function["name"], **{key: item for key, item in optional.items() if item}}
-    return schema if parameters is not None or "type" not in tool or tool["type"] == "function" else tool | schema

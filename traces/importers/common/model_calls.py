@@ -10,7 +10,8 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text, first_member, is_number
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
-from traces.importers.common.messages import normalize_messages, normalize_tools, parse_message_json, result_text
+from traces.importers.common.messages import normalize_messages, parse_message_json, result_text
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import kind, parse_embedded
 

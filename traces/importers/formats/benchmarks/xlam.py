@@ -9,8 +9,8 @@ from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import SCHEMA_NAMES
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.tool_schemas import SCHEMA_NAMES
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source

@@ -25,10 +25,11 @@ from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import benchmark_scores, transcripts
-from traces.importers.common.messages import is_message, message_text, normalize_tools
+from traces.importers.common.messages import is_message, message_text
 from traces.importers.common.model_calls import normalize_answer, normalize_parameters, normalize_provider
 from traces.importers.common.names import find_model_name
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_list

@@ -16,11 +16,11 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import normalize_tools
 from traces.importers.common.model_calls import PROVIDER_RAN, normalize_provider, usage_details
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span, parse_time
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, continuation
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_object

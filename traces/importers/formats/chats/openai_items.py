@@ -4,7 +4,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, omit
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import is_message, normalize_messages, normalize_tools
+from traces.importers.common.messages import is_message, normalize_messages
 from traces.importers.common.model_calls import (
     RESPONSE_ATTRIBUTES,
     Answer,
@@ -15,6 +15,7 @@ from traces.importers.common.model_calls import (
     normalize_usage,
     system_messages,
 )
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import continuation
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.formats.chats.builtin_tools import is_in_container

@@ -11,9 +11,9 @@ from traces.core.vocabulary import StepStatus
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import normalize_tools
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files import python_literals
 from traces.importers.files.errors import BadFile

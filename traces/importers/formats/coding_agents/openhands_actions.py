@@ -11,9 +11,10 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_string, is_number
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
-from traces.importers.common.messages import content_blocks, normalize_tools
+from traces.importers.common.messages import content_blocks
 from traces.importers.common.model_calls import parse_cost
 from traces.importers.common.times import parse_time
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage
 from traces.importers.formats.coding_agents.openhands_session import Session
 

@@ -5,7 +5,8 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_string, is_number
 from traces.core.json_types import JSONObject, JSONValue
-from traces.importers.common.messages import normalize_tools, result_text
+from traces.importers.common.messages import result_text
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptMessage
 from traces.importers.formats.coding_agents.openhands_session import Session
 

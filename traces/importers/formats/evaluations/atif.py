@@ -17,9 +17,9 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import normalize_tools
 from traces.importers.common.model_calls import normalize_provider, parse_cost, parse_token_count
 from traces.importers.common.run_builder import AGENT_KEY, RunFacts, build_run
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object

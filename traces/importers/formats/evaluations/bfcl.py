@@ -20,8 +20,9 @@ from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind, StepStatus
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import normalize_messages, normalize_tools, result_text
+from traces.importers.common.messages import normalize_messages, result_text
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded

@@ -26,7 +26,7 @@ from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import (
     Usage,
     model_input,
@@ -46,6 +46,7 @@ from traces.importers.common.run_builder import (
 )
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import add_milliseconds, parse_span, parse_time
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_object
 from traces.importers.files.source import Source

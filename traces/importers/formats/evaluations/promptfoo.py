@@ -25,7 +25,7 @@ from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import normalize_messages, normalize_tool_call, normalize_tools, result_text
+from traces.importers.common.messages import normalize_messages, normalize_tool_call, result_text
 from traces.importers.common.model_calls import (
     model_input,
     normalize_answer,
@@ -36,6 +36,7 @@ from traces.importers.common.model_calls import (
 )
 from traces.importers.common.run_builder import AGENT_KEY, OUTPUT_KEY, RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_object

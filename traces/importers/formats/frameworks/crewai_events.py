@@ -15,10 +15,11 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import model_input, normalize_answer, normalize_provider, normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.json_reader import parse_embedded
 
 _PHASE: Final = re.compile(r"(\w+?)_(started|completed|finished|failed|error)")

@@ -10,8 +10,8 @@ from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import transcripts
-from traces.importers.common.messages import normalize_tools
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_object

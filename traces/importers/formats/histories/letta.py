@@ -8,9 +8,9 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import normalize_tools
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.source import Source
 

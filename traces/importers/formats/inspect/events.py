@@ -14,7 +14,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import map_strings
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.messages import normalize_messages, normalize_tools, result_text
+from traces.importers.common.messages import normalize_messages, result_text
 from traces.importers.common.model_calls import (
     model_input,
     normalize_answer,
@@ -25,11 +25,13 @@ from traces.importers.common.model_calls import (
 )
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_span, parse_time
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
+from traces.importers.formats.inspect.pool_slices import PoolSlice
 from traces.importers.formats.inspect.reports import Reports
 from traces.importers.formats.inspect.usage import read_usage
-from traces.payloads.conversation import Conversation, Messages
+from traces.payloads.conversation import Messages
 
 ROOT: Final = "sample"
 # Open conversations: several agents take turns.
@@ -37,28 +39,6 @@ _MAX_CONVERSATIONS: Final = 8
 # Changes of what samples and steps contain.
 _CHANGES: Final = frozenset({"state", "store"})
 _ATTACHMENT: Final = "attachment://"
-
-_Bounds = list[tuple[JSONValue, ...]]
-
-
-@dataclass(kw_only=True)
-class _PoolSlice:
-    """The messages in some ranges of a pool; later calls often extend these ranges."""
-
-    bounds: _Bounds = field(default_factory=list)
-    messages: Conversation = field(default_factory=Conversation)
-
-    def is_continued_by(self, bounds: _Bounds) -> bool:
-        """Return True if `bounds` start with these ranges; the last may be longer, and more may follow."""
-        last_index = len(self.bounds) - 1
-        if len(bounds) <= last_index or bounds[:last_index] != self.bounds[:last_index]:
-            return False
-        range_, continuation = self.bounds[last_index], bounds[last_index]
-        match (*range_, *continuation):
-            case [int(start), int(end), int(next_start), int(next_end)]:
-                return start == next_start and end <= next_end
-            case _:
-                return False
 
 
 @dataclass(kw_only=True)
@@ -69,7 +49,7 @@ class _Reading:
     pool: list[JSONValue]
     # Number of an Inspect message -> start index of its normalized messages in the pool.
     starts: list[int]
-    conversations: deque[_PoolSlice] = field(default_factory=lambda: deque(maxlen=_MAX_CONVERSATIONS))
+    conversations: deque[PoolSlice] = field(default_factory=lambda: deque(maxlen=_MAX_CONVERSATIONS))
     steps: list[RecordedStep] = field(default_factory=list)
     # Span id -> key of the container of its events.
     owners: dict[str, str] = field(default_factory=dict)
@@ -305,7 +285,7 @@ def _pool_conversation(reading: _Reading, ranges: list[JSONValue]) -> Messages:
             ]
             break
     else:
-        conversation, new_bounds = _PoolSlice(), bounds
+        conversation, new_bounds = PoolSlice(), bounds
         reading.conversations.appendleft(conversation)
     for pair in new_bounds:
         for message in _pool_messages(reading, [*pair]):

@@ -8,9 +8,9 @@ from traces.core.json_access import as_object, as_text, first_member, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
-from traces.importers.common.messages import normalize_tools
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptSettings, drop_unreadable
 from traces.importers.files.source import Source
 from traces.importers.formats.kimi.wire import WireSession, add_call, add_part, session_id, usage

@@ -12,7 +12,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import map_strings
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import TOOL_DESCRIPTION, StepType
-from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import (
     model_input,
     normalize_answer,
@@ -32,6 +32,7 @@ from traces.importers.common.run_builder import (
 )
 from traces.importers.common.spans import SpanFacts, build_step, normalize_documents
 from traces.importers.common.times import parse_span
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
 from traces.importers.files.source import Source, parse_records

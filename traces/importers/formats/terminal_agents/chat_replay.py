@@ -8,10 +8,11 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import model_input, normalize_parameters, normalize_provider, normalize_usage
 from traces.importers.common.run_builder import AGENT_KEY, RunFacts, build_run
 from traces.importers.common.times import parse_time
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.source import Source

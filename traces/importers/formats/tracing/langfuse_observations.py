@@ -7,12 +7,7 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, i
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
-from traces.importers.common.messages import (
-    normalize_call_id,
-    normalize_messages,
-    normalize_tools,
-    result_text,
-)
+from traces.importers.common.messages import normalize_call_id, normalize_messages, result_text
 from traces.importers.common.model_calls import (
     Answer,
     Usage,
@@ -27,6 +22,7 @@ from traces.importers.common.model_calls import (
 from traces.importers.common.run_builder import container_type
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.formats.chats.openai_items import (
     answer_details,

@@ -16,8 +16,8 @@ from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.messages import normalize_tools
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.python_literals import parse_literal
 from traces.importers.files.source import Source

@@ -11,8 +11,9 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
-from traces.importers.common.messages import is_conversation_item, normalize_messages, normalize_tools
+from traces.importers.common.messages import is_conversation_item, normalize_messages
 from traces.importers.common.model_calls import Answer, Usage, model_input
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.json_reader import parse_embedded, parse_shared
 from traces.importers.formats.chats.openai_items import has_items, normalize_items
 from traces.importers.otlp.dialects.answers import extract_answer

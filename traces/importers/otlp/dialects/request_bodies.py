@@ -16,8 +16,9 @@ import msgspec
 from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
-from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import system_messages
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value
 from traces.importers.formats.chats.openai_items import has_items, normalize_items

@@ -7,7 +7,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
-from traces.importers.common.messages import SCHEMA_NAMES
+from traces.importers.common.tool_schemas import SCHEMA_NAMES
 from traces.importers.files.json_reader import parse_embedded, parse_shared
 
 # What the schema of a tool states, in any API.

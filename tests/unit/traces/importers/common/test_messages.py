@@ -11,7 +11,7 @@ from tests.support import importing_fixtures as fixtures
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
-from traces.importers.common.messages import normalize_messages, normalize_tools
+from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import (
     normalize_answer,
     normalize_parameters,
@@ -20,6 +20,7 @@ from traces.importers.common.model_calls import (
     normalize_usage,
 )
 from traces.importers.common.names import find_model_name
+from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.errors import BadFile
 
 CONVERSATION = [fixtures.SYSTEM, fixtures.REQUEST, fixtures.CALL, fixtures.RESULT]

@@ -20,10 +20,10 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import termination
 from traces.importers.common.model_calls import Usage, normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.speakers import Result, Team, Utterance, Voice, build_steps, classify_speaker
 from traces.importers.common.times import parse_time
 from traces.importers.files.source import Source
-from traces.importers.formats.evaluations.who_and_when import split_remark
+from traces.importers.formats.teams.speakers import Result, Team, Utterance, Voice, build_steps, classify_speaker
+from traces.importers.formats.teams.who_and_when import split_remark
 
 FORMAT: Final = "magentic-one"
 _CALL: Final = "LLMCallEvent"

@@ -15,11 +15,11 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import Usage, parse_cost, parse_token_count
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.speakers import Team, Utterance, Voice, build_steps
 from traces.importers.common.times import parse_time
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
+from traces.importers.formats.teams.speakers import Team, Utterance, Voice, build_steps
 
 FORMAT: Final = "metagpt"
 _ALL: Final = "<all>"

@@ -17,11 +17,19 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement, termination
 from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.speakers import Result, Team, Utterance, Voice, build_steps, classify_speaker, join_lines
 from traces.importers.common.times import parse_time
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
-from traces.importers.formats.frameworks.autogen_events import TYPES, add_events, build_utterances
+from traces.importers.formats.teams.autogen_events import TYPES, add_events, build_utterances
+from traces.importers.formats.teams.speakers import (
+    Result,
+    Team,
+    Utterance,
+    Voice,
+    build_steps,
+    classify_speaker,
+    join_lines,
+)
 
 FORMAT: Final = "autogen"
 _LISTS: Final = ("chat_history", "trajectory", "messages", "history")

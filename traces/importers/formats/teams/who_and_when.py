@@ -10,10 +10,10 @@ from traces.core.vocabulary import JudgementKind
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.speakers import Team, Utterance, Voice, build_steps, classify_speaker, join_lines
 from traces.importers.files.json_reader import require_list
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
+from traces.importers.formats.teams.speakers import Team, Utterance, Voice, build_steps, classify_speaker, join_lines
 
 FORMAT: Final = "who-and-when"
 _ROLES: Final = frozenset({"assistant", "user", "system", "tool", "human"})

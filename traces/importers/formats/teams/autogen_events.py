@@ -8,8 +8,8 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, h
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import content_blocks
 from traces.importers.common.model_calls import normalize_usage
-from traces.importers.common.speakers import Result, Utterance, Voice, classify_speaker
 from traces.importers.common.times import parse_time
+from traces.importers.formats.teams.speakers import Result, Utterance, Voice, classify_speaker
 
 _MESSAGE_TYPES: Final = frozenset(
     {

@@ -10,8 +10,8 @@ from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import JudgementKind, StepStatus, StepType
 from traces.importers import registry
-from traces.importers.common.speakers import Team, Utterance, Voice, build_steps, classify_speaker
 from traces.importers.files.source import Source
+from traces.importers.formats.teams.speakers import Team, Utterance, Voice, build_steps, classify_speaker
 from traces.payloads.conversation import Messages
 from traces.payloads.messages import ModelRequest
 

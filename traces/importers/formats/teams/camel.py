@@ -15,9 +15,9 @@ from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.speakers import Result, Team, Utterance, build_steps
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.source import Source
+from traces.importers.formats.teams.speakers import Result, Team, Utterance, build_steps
 
 FORMAT: Final = "camel"
 _ROUND: Final = frozenset({"user", "assistant", "tool_calls"})

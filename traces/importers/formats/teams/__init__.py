@@ -1,0 +1,1 @@
+"""Conversations of several agents, in which every message has a speaker."""
