@@ -6,7 +6,7 @@ The calls of a trace or session are one run, any other is its own. A log without
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, first_member, has_list
+from traces.core.json_access import as_object, as_text, first_member, has_list, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
@@ -114,6 +114,8 @@ def _step(row: JSONObject, location: str) -> RecordedStep:
     )
     usage: JSONObject = {name: row[name] for name in _COUNTS if row.get(name)}
     recorded_usage = as_object(as_object(response).get("usage"))
+    cached = member(metadata, "usage_object", "prompt_tokens_details")
+    details: JSONObject = {"prompt_tokens_details": cached} if cached else {}
     return build_step(
         add_cost(
             add_call(
@@ -121,7 +123,7 @@ def _step(row: JSONObject, location: str) -> RecordedStep:
                 settings=as_object(row.get("model_parameters")),
                 model=model.rpartition("/")[2],
                 provider=row.get("custom_llm_provider"),
-                usage={**as_object(metadata.get("usage_object")), **(recorded_usage or usage)},
+                usage={**details, **(recorded_usage or usage)},
             ),
             first_member(row, "response_cost", "spend"),
         )
