@@ -129,8 +129,8 @@ def _record_async(
     return wrapper
 
 
-def iterate(step: StepScope, iterator: Iterator[Any]) -> Iterator[Any]:
-    """Record a step that lasts as long as its items are read. The last item is its output."""
+def iterate(step: StepScope, iterator: Iterator[Any], read: Read = lambda item: item) -> Iterator[Any]:
+    """Record a step that lasts as long as its items are read. Its output is what `read` takes from the last item."""
     own_run = _begin(step)
     try:
         while True:
@@ -146,11 +146,15 @@ def iterate(step: StepScope, iterator: Iterator[Any]) -> Iterator[Any]:
         _fail(step, own_run, error)
         raise
     finally:
+        with recorder.suppress_errors():
+            step.output = read(step.output)
         _end(step, own_run)
 
 
-async def iterate_async(step: StepScope, iterator: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """Record a step that lasts as long as its items are read. The last item is its output."""
+async def iterate_async(
+    step: StepScope, iterator: AsyncIterator[Any], read: Read = lambda item: item
+) -> AsyncIterator[Any]:
+    """Record a step that lasts as long as its items are read. Its output is what `read` takes from the last item."""
     own_run = _begin(step)
     try:
         while True:
@@ -166,6 +170,8 @@ async def iterate_async(step: StepScope, iterator: AsyncIterator[Any]) -> AsyncI
         _fail(step, own_run, error)
         raise
     finally:
+        with recorder.suppress_errors():
+            step.output = read(step.output)
         _end(step, own_run)
 
 

@@ -6,6 +6,8 @@ and tasks are copies, so what a tool or a graph calls finds its place.
 
 import copy
 import importlib
+import re
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, Final
@@ -19,6 +21,10 @@ from forkpoint.recorder import recorder
 
 # The names of a search's settings among the options of a vector store's retriever.
 _OPTIONS: Final = {"top_k": "k", "filters": "filter"}
+# Of messages that no provider has named.
+_DRAWN_ID: Final = re.compile(r"(lc_run-|run-)?-?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
+# Of updates in a streamed state of a graph within a graph.
+_DEEPEST_STATE: Final = 8
 
 
 def patch_tools(module: ModuleType) -> None:
@@ -151,7 +157,7 @@ def _rearrange_search(args: tuple[Any, ...], kwargs: dict[str, Any], old: Any, n
 
 def patch_graphs(module: ModuleType) -> None:
     for name in ("invoke", "ainvoke"):
-        wrap(module.Pregel, name, lambda call: record_calls(call, _describe_graph))
+        wrap(module.Pregel, name, lambda call: record_calls(call, _describe_graph, _read_state))
     wrap(module.Pregel, "stream", _record_graph_stream)
     wrap(module.Pregel, "astream", _record_graph_astream)
 
@@ -160,6 +166,16 @@ def _describe_graph(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     step = recorder.agent(args[0].get_name(), input=args[1] if len(args) > 1 else kwargs.get("input"))
     step.subject = args[0]
     return step
+
+
+def _read_state(value: Any, depth: int = 0) -> Any:
+    """Return a state without the ids that LangChain draws for its messages: each execution has others."""
+    if type(value) in {list, tuple} and depth < _DEEPEST_STATE:
+        return type(value)(_read_state(item, depth + 1) for item in value)
+    if type(value) is dict and depth < _DEEPEST_STATE:
+        return {name: _read_state(item, depth + 1) for name, item in value.items()}
+    is_message = isinstance(value, sys.modules["langchain_core.messages.base"].BaseMessage)
+    return value.model_copy(update={"id": None}) if is_message and _DRAWN_ID.match(value.id or "") else value
 
 
 def _describe_stream(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -172,7 +188,7 @@ def _record_graph_stream(stream: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         items = stream(self, *args, **kwargs)
         step = make_step(_describe_stream, (self, *args), kwargs)
-        return items if step is None else iterate(step, items)
+        return items if step is None else iterate(step, items, _read_state)
 
     return wrapper
 
@@ -181,7 +197,7 @@ def _record_graph_astream(stream: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         items = stream(self, *args, **kwargs)
         step = make_step(_describe_stream, (self, *args), kwargs)
-        return items if step is None else iterate_async(step, items)
+        return items if step is None else iterate_async(step, items, _read_state)
 
     return wrapper
 
