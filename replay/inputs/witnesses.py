@@ -75,11 +75,11 @@ def is_configuration(
 
     One witness that lacks the content shows that it is chosen by something. One in which a step before the content
     returned what was changed here shows nothing: code may have made the same content from it. Nor does one whose output
-    has words of the content in common with the changed one. A text without words, such as a number that code computed,
-    may be equal by chance: it takes two witnesses.
+    has words of the content in common with the changed one. A text with a number, which code may have computed, can be
+    equal by chance: it takes two witnesses.
     """
     text = _text_at(node, item, payload)
-    missing = 2 if text and not any(map(str.isalpha, text)) else 1
+    missing = 2 if any(map(str.isdigit, text)) else 1
     for witness in witnesses:
         if not _differs(witness.outputs.get(change.node.no, ""), change, payload):
             continue
