@@ -24,6 +24,7 @@ test("a judgement overrides errors and recording", () => {
   expect(outcomeLook(aRun({ errors: 2, outcome: "passed" }))).toBe("passed");
   expect(outcomeLook(aRun({ status: "running" }))).toBe("running");
   expect(outcomeWord(aRun({ status: "running" }))).toBe("Recording");
+  expect(outcomeWord(aRun({ status: "running", source: "replay" }))).toBe("Replaying");
 });
 
 test("a row names what leaves a run undecided", () => {

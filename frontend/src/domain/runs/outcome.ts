@@ -2,7 +2,8 @@
 import type { Outcome, RunSummary } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 
-export type OutcomeSource = Pick<RunSummary, "status" | "outcome" | "outcome_reason"> & { errors: number };
+export type OutcomeSource = Pick<RunSummary, "status" | "outcome" | "outcome_reason"> &
+  Partial<Pick<RunSummary, "source">> & { errors: number };
 export type OutcomeLook = "running" | "passed" | "failed" | "unverified" | "errors" | "ended";
 
 export const OUTCOMES: Record<Outcome, string> = {
@@ -20,7 +21,8 @@ export function outcomeLook(run: OutcomeSource): OutcomeLook {
 }
 
 export function outcomeWord(run: OutcomeSource): string {
-  return outcomeLook(run) === "running" ? "Recording" : OUTCOMES[run.outcome];
+  if (outcomeLook(run) !== "running") return OUTCOMES[run.outcome];
+  return run.source === "replay" ? "Replaying" : "Recording";
 }
 
 /** Details for screen readers and tooltips. */

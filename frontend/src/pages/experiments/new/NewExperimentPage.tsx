@@ -39,7 +39,7 @@ export function NewExperimentPage(): ReactElement {
         title="Choose a run first"
         action={<Link {...paths.runs()}>Go to runs</Link>}
       >
-        Open a run, press <b>f</b> at the step to fork from, and choose <b>Experiment…</b> beside Replay.
+        Open a run, choose <b>Fork</b> at a step, and then <b>Experiment…</b> beside Replay.
       </EmptyState>
     );
   }

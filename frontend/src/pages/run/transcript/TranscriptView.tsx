@@ -32,16 +32,28 @@ export function TranscriptView(props: Props): ReactElement {
     getItemKey: keyOf,
     overscan: 6,
   });
-  const reveal = useEffectEvent(() => {
+  // Until the reader scrolls, the selected step stays in view while the texts above it arrive.
+  const isHeld = useRef(false);
+  const release = () => {
+    isHeld.current = false;
+  };
+  const scrollToSelected = useEffectEvent(() => {
     const index = rows.findIndex(({ step }) => step.sequence_no === selectedNumber);
-    if (index < 0) return;
-    virtual.scrollToIndex(index, { align: "auto" });
+    if (index >= 0) virtual.scrollToIndex(index, { align: "auto" });
+    return index >= 0;
+  });
+  const reveal = useEffectEvent(() => {
+    isHeld.current = scrollToSelected();
     // In a low window, the page around the list scrolls, too.
-    scroller.current?.scrollIntoView({ block: "nearest" });
+    if (isHeld.current) scroller.current?.scrollIntoView({ block: "nearest" });
   });
   // Also when the rest of a long run arrives, which may contain the step of the address, and when a panel above the list
   // takes a part of its height.
   useEffect(() => reveal(), [selectedNumber, props.total, virtual.scrollRect?.height]);
+  const height = virtual.getTotalSize();
+  useEffect(() => {
+    if (isHeld.current) scrollToSelected();
+  }, [height]);
 
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;
@@ -55,8 +67,18 @@ export function TranscriptView(props: Props): ReactElement {
   return (
     <RedactionReasons value={redactions}>
       {error && <p className={classes.note}>The texts could not be loaded: {error.message}</p>}
-      <div ref={scroller} className={classes.scroll} role="feed" aria-label="Transcript" tabIndex={0}>
-        <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
+      <div
+        ref={scroller}
+        className={classes.scroll}
+        role="feed"
+        aria-label="Transcript"
+        tabIndex={0}
+        onWheel={release}
+        onTouchMove={release}
+        onPointerDown={release}
+        onKeyDown={release}
+      >
+        <div style={{ height, position: "relative" }} role="presentation">
           {items.map((item) => {
             const row = rows[item.index];
             if (!row) return null;
