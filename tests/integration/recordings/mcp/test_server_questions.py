@@ -53,7 +53,7 @@ def test_client_is_asked_as_in_the_recording(
     # The result follows from what the client said then.
     other = rerun(server, run, agent.replace('"decline"', '"cancel"'), "7", "talk", python=interpreter)
     assert (other.returncode, desk.calls()) == (5, calls)
-    assert "at /result/action it has cancel" in other.stderr
+    assert "result/action is cancel, not decline" in other.stderr
     options = ["--allow-tool", "lookup", "--live"]
     live = rerun(server, run, agent.replace('"decline"', '"cancel"'), "talk", options=options, python=interpreter)
     assert (live.returncode, desk.calls()) == (0, calls + 1), live.stderr
