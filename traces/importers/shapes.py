@@ -8,7 +8,6 @@ are tried.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Final
 
 import orjson
@@ -87,9 +86,10 @@ def _table_rows(table: JSONObject) -> list[JSONValue]:
     columns = as_list(table.get("columns"))
     names = [as_text(as_object(column).get("name")) or as_text(column) for column in columns]
     if all(has_list(column, "values") for column in columns):
-        cells: Iterable[list[JSONValue]] = map(
-            list, zip_longest(*(as_list(as_object(column)["values"]) for column in columns))
-        )
+        lists = [as_list(as_object(column)["values"]) for column in columns]
+        # Filled up, a long column beside many short ones would have too many cells.
+        is_table = all(len(values) == len(lists[0]) for values in lists)
+        cells: Iterable[list[JSONValue]] = map(list, zip(*lists, strict=True)) if is_table else []
     else:
         cells = (as_list(row) for name in _TABLE_ROWS for row in as_list(table.get(name)))
     if not names or len({*names}) != len(names) or "" in names:

@@ -118,8 +118,9 @@ def _add_items(thread: _Thread, items: Iterable[JSONObject], location: str) -> N
             thread.notes.append(item)
         else:
             id = as_text(item.get("id")) or location
-            earlier_item, _ = thread.items.get(id, ({}, ""))
-            thread.items[id] = ({**earlier_item, **body}, location)
+            known_item, _ = thread.items.get(id, ({}, ""))
+            known_item |= body
+            thread.items[id] = (known_item, location)
             thread.last_answer = thread.last_answer if body.get("type") in _NO_ANSWERS else id
 
 

@@ -8,6 +8,7 @@ Where items are missing, events that repeat them are read.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from traces.core.canonical import digest
@@ -93,6 +94,11 @@ class _File:
         # A thread. A session has several: those of its subagents.
         return as_text(first_member(self.meta, "id", "session_id")) or _session_in_name(self.source.name)
 
+    @cached_property
+    def content_ids(self) -> frozenset[str]:
+        """The digests of the records, which each of many subagents compares with its own."""
+        return frozenset(subagents.content_ids(self.records))
+
     @property
     def start(self) -> str:
         return next((as_text(record.get("timestamp")) for record, _ in self.records if record.get("timestamp")), "")
@@ -164,7 +170,7 @@ def _is_document(body: JSONObject) -> bool:
 
 def _thread(files: list[_File], outer_files: list[_File]) -> Thread:
     rollout, records = _Rollout(), list(_records(files))
-    own_start = subagents.start_of_own(records, (record for file in outer_files for record in file.records))
+    own_start = subagents.start_of_own(records, (file.content_ids for file in outer_files))
     for record, location in events.with_missing_items(records):
         payload = as_object(record.get("payload"))
         if location == own_start or record.get("ordinal") == rollout.meta.get("subagent_history_start_ordinal", ""):

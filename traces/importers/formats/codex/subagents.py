@@ -5,12 +5,14 @@ agent's path.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
+from contextlib import suppress
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject
 from traces.importers.common.identity import content_id
+from traces.importers.files.errors import BadFile
 from traces.importers.formats.session_logs.threads import MOST_LEVELS
 
 # A record and its location.
@@ -49,18 +51,25 @@ def started_threads(event: JSONObject) -> Iterator[tuple[str, str]]:
             yield as_text(name), call
 
 
-def start_of_own(records: Sequence[Record], outer_records: Iterable[Record]) -> str:
+def content_ids(records: Iterable[Record]) -> Iterator[str]:
+    """Yield the digests of records, by which a copy is recognised."""
+    for record, location in records:
+        with suppress(BadFile):
+            yield content_id(record.get("payload"), location)
+
+
+def start_of_own(records: Sequence[Record], outer_ids: Iterable[Set[str]]) -> str:
     """Return where a thread's own records begin; empty if it does not begin with a copy of those around it.
 
-    Later versions state that by a number.
+    `outer_ids` are the digests of the records in each file around it. Later versions state the beginning by a number.
     """
     metas = [record for record, _ in records if record.get("type") == _META]
     if len(metas) < 2 or "subagent_history_start_ordinal" in as_object(metas[0].get("payload")):
         return ""
-    outer_ids = {content_id(record.get("payload"), location) for record, location in outer_records}
-    is_copy = False
+    known_ids, is_copy = [*outer_ids], False
     for record, location in records:
-        if content_id(record.get("payload"), location) in outer_ids:
+        id = content_id(record.get("payload"), location)
+        if any(id in ids for ids in known_ids):
             is_copy = True
         elif record.get("type") != _META:
             return location if is_copy else ""

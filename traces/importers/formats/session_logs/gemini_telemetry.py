@@ -5,6 +5,7 @@ A response has its request only if prompts are logged. The output of a call is i
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -56,8 +57,10 @@ class _Session:
     # By model: requests without a response so far.
     requests: dict[str, JSONValue] = field(default_factory=dict)
     # Calls of the last answer without a result so far, and results without their outputs, by the names of tools.
-    calls: list[JSONObject] = field(default_factory=list)
-    results: list[tuple[str, JSONObject]] = field(default_factory=list)
+    calls: dict[str, deque[JSONObject]] = field(default_factory=dict)
+    results: dict[str, list[JSONObject]] = field(default_factory=dict)
+    # Calls that are in no logged answer, by the index of the message of their answer.
+    actions: dict[int, list[TextAction]] = field(default_factory=dict)
     program: str = "gemini-cli"
 
 
@@ -76,6 +79,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         except BadFile as problem:
             source.problems.append(problem)
     for id, session in sessions.items():
+        for index, actions in session.actions.items():
+            session.messages[index] = replace(session.messages[index], actions=tuple(actions))
         steps = transcripts.build_steps(session.messages, TranscriptSettings(provider="google", agent=session.program))
         yield build_run(
             RunFacts(
@@ -132,9 +137,10 @@ def _answer(session: _Session, event: JSONObject, time: datetime | None, locatio
     reasons = as_list(event.get("finish_reasons"))
     request = session.requests.pop(model, None)
     content = _content(parse_embedded(event.get("response_text")))
-    session.calls = as_objects(content["tool_calls"])
-    for number, call in enumerate(session.calls):
+    session.calls = {}
+    for number, call in enumerate(as_objects(content["tool_calls"])):
         call["id"] = call["id"] or f"{location}-{number}"
+        session.calls.setdefault(as_text(call["name"]), deque()).append(call)
     value: JSONObject = {
         **omit(event, *_STEP_FIELDS),
         **content,
@@ -169,12 +175,10 @@ def _add_call(session: _Session, event: JSONObject, time: datetime | None, locat
     is_denied = event.get("decision") in _REFUSALS
     name = as_text(event.get("function_name"))
     facts = omit(event, *_STEP_FIELDS) | {"duration_ms": event.get("duration_ms")}
-    call = next((call for call in session.calls if call["name"] == name), None)
-    if call is not None:
-        session.calls.remove(call)
-        result: JSONObject = {**facts, "role": "tool", "tool_call_id": call["id"], "content": None}
+    if calls := session.calls.get(name):
+        result: JSONObject = {**facts, "role": "tool", "tool_call_id": calls.popleft()["id"], "content": None}
         result |= {"ts": event.get("event.timestamp"), "error": failure or None, "denied": is_denied}
-        session.results.append((name, result))
+        session.results.setdefault(name, []).append(result)
         session.messages.append(TranscriptMessage(value=result, location=location))
         return
     action = TextAction(
@@ -188,19 +192,20 @@ def _add_call(session: _Session, event: JSONObject, time: datetime | None, locat
     if not session.messages or as_object(session.messages[-1].value).get("role") != "assistant":
         value: JSONObject = {"role": "assistant", "content": None, "ts": event.get("event.timestamp")}
         session.messages.append(TranscriptMessage(value=value, location=location, request_messages=[]))
-    answer = session.messages[-1]
-    session.messages[-1] = replace(answer, actions=(*answer.actions, action))
+    session.actions.setdefault(len(session.messages) - 1, []).append(action)
 
 
 def _add_outputs(session: _Session, request: JSONValue) -> None:
     """Give the results of calls their outputs, which are in the request after them."""
     parts = [part for content in as_objects(request)[-_MOST_CONTENTS:] for part in as_objects(content.get("parts"))]
-    outputs = [as_object(part.get("functionResponse")) for part in parts if "functionResponse" in part]
-    for name, result in reversed(session.results):
-        index = next((index for index in range(len(outputs) - 1, -1, -1) if outputs[index].get("name") == name), None)
-        if index is not None:
-            result["content"] = outputs.pop(index).get("response")
-    session.results = []
+    outputs: dict[str, list[JSONValue]] = {}
+    for output in (as_object(part["functionResponse"]) for part in parts if "functionResponse" in part):
+        outputs.setdefault(as_text(output.get("name")), []).append(output.get("response"))
+    for name, results in session.results.items():
+        # Those of earlier calls precede them.
+        for result, content in zip(reversed(results), reversed(outputs.get(name, [])), strict=False):
+            result["content"] = content
+    session.results = {}
 
 
 def _is_success(event: JSONObject) -> bool:

@@ -1,25 +1,37 @@
 """Messages of a session whose log has the pieces of answers: texts, thoughts, calls and results."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.transcript_messages import TranscriptMessage
 
+_TEXTS: Final = ("text", "thinking")
+
 
 @dataclass(kw_only=True)
 class Pieces:
-    """The messages so far. After calls, a text is another answer; after results, so is a call."""
+    """What a log has so far. After calls, a text is another answer; after results, so is a call."""
 
-    messages: list[TranscriptMessage] = field(default_factory=list)
+    _messages: list[TranscriptMessage] = field(default_factory=list)
+    # A block of several pieces, which are joined once, so that the cost stays linear.
+    _block: JSONObject | None = None
+    _texts: list[str] = field(default_factory=list)
     _answer: JSONObject | None = None
     _answer_id: str = ""
     _has_results: bool = False
 
+    @property
+    def messages(self) -> list[TranscriptMessage]:
+        """The messages so far, with whole texts."""
+        self._join_texts()
+        return self._messages
+
     def add_message(self, message: JSONObject, location: str, *, is_injected: bool = False) -> None:
         """Add a whole message that no model wrote."""
         self._answer = None
-        self.messages.append(TranscriptMessage(value=message, location=location, is_injected=is_injected))
+        self._messages.append(TranscriptMessage(value=message, location=location, is_injected=is_injected))
 
     def add_block(self, block: JSONObject, time: JSONValue, location: str, *, answer_id: str = "") -> None:
         """Add a block to the answer; a piece of a text continues the text before it."""
@@ -27,10 +39,13 @@ class Pieces:
         blocks = as_list(answer["content"])
         last_block = as_object(blocks[-1]) if blocks else {}
         kind = as_text(block.get("type"))
-        if kind in ("text", "thinking") and last_block.get("type") == kind:
-            last_block[kind] = as_text(last_block.get(kind)) + as_text(block.get(kind))
-        else:
+        if kind not in _TEXTS or last_block.get("type") != kind:
             blocks.append(block)
+            return
+        if last_block is not self._block:
+            self._join_texts()
+            self._block, self._texts = last_block, [as_text(last_block.get(kind))]
+        self._texts.append(as_text(block.get(kind)))
 
     def add_call(self, call: JSONObject, time: JSONValue, location: str, *, answer_id: str = "") -> None:
         answer = self._open(time, location, answer_id)
@@ -46,7 +61,7 @@ class Pieces:
             self._answer.update({name: value for name, value in facts.items() if value not in (None, "", [], {})})
 
     def add_result(self, message: JSONObject, location: str) -> None:
-        self.messages.append(TranscriptMessage(value={"role": "tool", **message}, location=location))
+        self._messages.append(TranscriptMessage(value={"role": "tool", **message}, location=location))
         self._has_results = True
 
     def _open(self, time: JSONValue, location: str, id: str, *, is_block: bool = False) -> JSONObject:
@@ -54,10 +69,10 @@ class Pieces:
         answer = self._answer
         if answer is None or not self._continues(answer, id, is_block=is_block):
             # Of an answer at the beginning, the request is unknown.
-            request: JSONValue = None if self.messages else []
+            request: JSONValue = None if self._messages else []
             answer = {"role": "assistant", "content": [], "tool_calls": []}
             self._answer, self._answer_id, self._has_results = answer, "", False
-            self.messages.append(TranscriptMessage(value=answer, location=location, request_messages=request))
+            self._messages.append(TranscriptMessage(value=answer, location=location, request_messages=request))
         self._answer_id = id or self._answer_id
         answer["ts"] = time
         return answer
@@ -66,3 +81,8 @@ class Pieces:
         if id and self._answer_id:
             return id == self._answer_id
         return not self._has_results and not (is_block and answer["tool_calls"])
+
+    def _join_texts(self) -> None:
+        if self._block is not None:
+            self._block[as_text(self._block["type"])] = "".join(self._texts)
+            self._block = None

@@ -89,7 +89,8 @@ def _entries(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
         item for block in as_objects(message.get("content_blocks")) for item in as_objects(block.get("contents"))
     ]
     calls = [item for item in contents if item.get("type") == _CALL]
-    ids = [f"call-{content_id(message, location)}-{number}" for number, _ in enumerate(calls)]
+    identity = content_id(message, location) if calls else ""
+    ids = [f"call-{identity}-{number}" for number, _ in enumerate(calls)]
     if calls:
         requests: list[JSONValue] = [
             {"id": id, "name": call.get("name"), "arguments": first_member(call, "tool_input", "input")}

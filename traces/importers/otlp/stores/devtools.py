@@ -37,9 +37,10 @@ def is_trace(body: JSONObject) -> bool:
 def documents(database: JSONObject) -> Iterator[JSONObject]:
     """Yield the runs as spans, and the model calls inside them."""
     runs = {as_text(run.get("id")): run for run in as_objects(database["runs"])}
+    roots = _roots(runs)
     for key, run in runs.items():
         yield {
-            "context": {"trace_id": _root(key, runs), "span_id": key},
+            "context": {"trace_id": roots[key], "span_id": key},
             "parent_id": first_member(run, "parent_step_id", "parent_run_id"),
             "name": first_member(run, "function_id") or "run",
             "start_time": run.get("started_at"),
@@ -48,7 +49,7 @@ def documents(database: JSONObject) -> Iterator[JSONObject]:
     for step in as_objects(database["steps"]):
         run_id, error = as_text(step.get("run_id")), step.get("error")
         yield {
-            "context": {"trace_id": _root(run_id, runs), "span_id": step["id"]},
+            "context": {"trace_id": roots.get(run_id, run_id), "span_id": step["id"]},
             "parent_id": run_id,
             "name": step["model_id"],
             "start_time": step["started_at"],
@@ -59,12 +60,20 @@ def documents(database: JSONObject) -> Iterator[JSONObject]:
         }
 
 
-def _root(key: str, runs: dict[str, JSONObject]) -> str:
-    """Return the run around all others that a run is inside of."""
-    path = [key]
-    while (parent := as_text(runs.get(path[-1], {}).get("parent_run_id"))) in runs and parent not in path:
-        path.append(parent)
-    return path[-1]
+def _roots(runs: dict[str, JSONObject]) -> dict[str, str]:
+    """Return, for each run, the one around all others that it is inside of."""
+    roots: dict[str, str] = {}
+    for key in runs:
+        path: list[str] = []
+        outer = key
+        while outer in runs and outer not in roots:
+            # In a circle, the run where it closes is the outermost one.
+            roots[outer] = outer
+            path.append(outer)
+            outer = as_text(runs[outer].get("parent_run_id"))
+        if path:
+            roots |= dict.fromkeys(path, roots[outer] if outer in roots else path[-1])
+    return roots
 
 
 def _end(step: JSONObject) -> JSONValue:

@@ -31,20 +31,24 @@ def is_trace(body: JSONObject) -> bool:
 
 
 def documents(trace: JSONObject) -> Iterator[JSONObject]:
-    """Yield the spans of a trace as documents; those without a parent have what is known of the trace."""
-    for span in as_objects(trace["spans"]):
+    """Yield the spans of a trace as documents; the outermost one has what is known of the trace."""
+    spans = as_objects(trace["spans"])
+    root = next((span for span in spans if not span.get("parent_id")), spans[0])
+    for span in spans:
         times, error = as_object(span.get("timestamps")), as_object(span.get("error"))
-        is_root = not span.get("parent_id")
         yield {
-            "context": {"trace_id": first_member({**trace, **span}, "trace_id"), "span_id": span.get("span_id")},
+            "context": {
+                "trace_id": first_member(span, "trace_id") or trace.get("trace_id"),
+                "span_id": span.get("span_id"),
+            },
             "parent_id": span.get("parent_id"),
             "name": first_member(span, "name", "type"),
             "start_time": times.get("started_at"),
             "end_time": times.get("finished_at"),
             "status_code": "ERROR" if error else "",
             "status_message": error.get("message"),
-            "attributes": {**_attributes(span, times, error), **(_trace_attributes(trace) if is_root else {})},
-            "annotations": [*map(_annotation, as_objects(trace.get("evaluations")))] if is_root else [],
+            "attributes": {**_attributes(span, times, error), **(_trace_attributes(trace) if span is root else {})},
+            "annotations": [*map(_annotation, as_objects(trace.get("evaluations")))] if span is root else [],
         }
 
 
