@@ -3,6 +3,7 @@
 {"trace_unique_id", "span_unique_id", "span_parent_id", "log_type", "prompt_messages", "completion_message", …}
 """
 
+import re
 from typing import Final
 
 import orjson
@@ -20,6 +21,8 @@ _KINDS: Final = {
     **dict.fromkeys(("workflow", "task", "handoff", "custom"), "CHAIN"),
     "function": "TOOL",
 }
+# Status codes of HTTP.
+_FAILED: Final = re.compile("[4-9][0-9]{2}")
 _SETTINGS: Final = (
     *("tools", "tool_choice", "response_format", "temperature", "top_p", "frequency_penalty", "presence_penalty"),
     *("max_tokens", "stop", "n", "parallel_tool_calls"),
@@ -46,7 +49,7 @@ def is_span(body: JSONObject) -> bool:
 def document(span: JSONObject) -> JSONObject:
     """Return a span under the names of OpenTelemetry for Python."""
     error, code = as_text(span.get("error_message")), as_text(span.get("status_code"))
-    is_error = bool(error) or (code.isdecimal() and int(code) >= 400)
+    is_error = bool(error) or _FAILED.fullmatch(code) is not None
     environment = span.get("environment")
     return {
         "context": {"trace_id": first_member(span, *_TRACE_IDS), "span_id": first_member(span, *_SPAN_IDS)},

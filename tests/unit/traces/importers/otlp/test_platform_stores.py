@@ -158,3 +158,17 @@ def test_runs_of_developer_tools_have_their_calls(is_stream: bool) -> None:
     assert (answered.tokens_in, answered.tokens_cached) == (30, 10 if is_stream else None)
     assert [step.parent for step in run.steps] == [None, outer.key, answered.key, nested.key]
     assert (error.status, error.error) == (StepStatus.ERROR, "overloaded")
+
+
+def test_part_of_a_trace_of_langwatch_keeps_what_is_known_of_the_trace() -> None:
+    spans = [{"span_id": id, "parent_id": "a", "type": "tool", "timestamps": {}} for id in "bc"]
+    run = read({"trace_id": "t1", "spans": spans, "evaluations": [{"name": "faith", "score": 0.75}]})
+    assert [(score.name, score.value) for score in run.judgements] == [("faith", 0.75)]
+
+
+@pytest.mark.parametrize(
+    ("code", "status"), [("200", StepStatus.OK), (500, StepStatus.ERROR), ("9" * 5000, StepStatus.OK)]
+)
+def test_status_code_of_respan_may_be_any_text(code: Any, status: StepStatus) -> None:
+    run = read({"trace_unique_id": "t", "span_unique_id": "s", "log_type": "function", "status_code": code})
+    assert [step.status for step in run.steps] == [status]
