@@ -21,7 +21,10 @@ _NOT_FACTS: Final = ("type", "subtype", "id", "timestamp", "model", "reasoning_e
 
 
 def is_event(value: JSONValue) -> bool:
-    """Return True if `value` is a message, a call, a result or the end of a session."""
+    """Return True if `value` is a message, a call, a result or the end of a session, or a list of these."""
+    if isinstance(value, list):
+        # The first item is that of other formats, too.
+        return any(is_event(item) for item in value[1:3] if isinstance(item, dict))
     body = as_object(value)
     match as_text(body.get("type")):
         case "message" | "reasoning":
@@ -34,7 +37,7 @@ def is_event(value: JSONValue) -> bool:
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield the run of the session in a file."""
-    pieces, events = Pieces(), [*source.objects()]
+    pieces, events = Pieces(), [*source.entries()]
     start: JSONObject = {}
     end: JSONObject = {}
     errors: list[JSONValue] = []
