@@ -33,8 +33,10 @@ _MESSAGE_FIELDS: Final = ("type", "content", "tool_calls", "model_id", "reasonin
 class _Folder:
     """The files of a session."""
 
-    history: Source | None = None
-    updates: Source | None = None
+    # Their records, which are read once, so that each problem is reported once.
+    history: list[tuple[JSONObject, str]] = field(default_factory=list)
+    updates: list[tuple[JSONObject, str]] = field(default_factory=list)
+    history_name: str = ""
     summary: JSONObject = field(default_factory=dict)
     last: Source
 
@@ -78,14 +80,16 @@ def _add_file(folder: _Folder, source: Source) -> None:
     folder.last = source
     if not source.is_lines and _is_summary(as_object(source.value)):
         folder.summary = as_object(source.value)
-    elif any(agent_client.is_message(record) for record, _ in source.objects()):
-        folder.updates = source
+        return
+    records = [*source.objects()]
+    if any(agent_client.is_message(record) for record, _ in records):
+        folder.updates = records
     else:
-        folder.history = source
+        folder.history, folder.history_name = records, PurePosixPath(source.name).name
 
 
 def _runs(name: str, folder: _Folder) -> Iterator[RecordedRun]:
-    sessions = agent_client.read(folder.updates.objects()) if folder.updates else {}
+    sessions = agent_client.read(folder.updates)
     if not sessions and not folder.history:
         raise BadFile(_ONLY_SUMMARY, "/")
     if not folder.history:
@@ -95,10 +99,10 @@ def _runs(name: str, folder: _Folder) -> Iterator[RecordedRun]:
     # The history has them.
     session.calls = {}
     session.model = as_text(folder.summary.get("current_model_id")) or session.model
-    messages = [*_read_history(folder.history.objects())]
+    messages = [*_read_history(folder.history)]
     models = (as_text(as_object(message.value).get("model")) for message in messages)
     session.model = next(filter(None, models), session.model)
-    folder_name = "" if name == PurePosixPath(folder.history.name).name else name
+    folder_name = "" if name == folder.history_name else name
     id = as_text(member(folder.summary, "info", "id")) or next(iter(sessions), "") or folder_name
     yield _run(id, session, messages, folder.summary)
 

@@ -182,3 +182,8 @@ def test_kiro_session_has_the_facts_of_the_file_beside_it() -> None:
     assert run.metadata["events"] == [lines[-1]]
     assert fixtures.detect_and_read("kiro", fixtures.json_lines(lines))[1] == []
     assert "only facts about a session" in fixtures.detect_and_read("kiro", orjson.dumps(facts), "k1.json")[1][0]
+
+
+def test_bad_line_of_grok_is_reported_once() -> None:
+    data = fixtures.source("grok_history.jsonl").data
+    assert fixtures.detect_and_read("grok", data + b"7\n")[1] == ["expected an object, got a number (line 9)"]
