@@ -121,6 +121,10 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         except DatabaseError as error:
             log.warning("runner_waits", error=str(error).partition("\n")[0])
             await self.close(TRY_LATER)
+        except Exception as error:
+            # Without a close, `_work` would go on beating for a runner that is gone, and claim sessions for it.
+            log.exception("runner_failed", exc_info=error)
+            await self.close(SERVER_ERROR)
 
     async def _handle(self, message: protocol.Hello | protocol.Output | protocol.Exit) -> None:
         match message:

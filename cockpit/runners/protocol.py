@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter
 from cockpit.gateway.schemas import RerunSession
 from replay.agents.output import MOST_LINES
 from replay.runners.schemas import Stream
-from traces.core.schema import Schema
+from traces.core.schema import Schema, Time
 
 _Text = Annotated[str, Field(max_length=120)]
 _Attempt = Annotated[int, Field(ge=1, lt=2**15)]
@@ -44,7 +44,7 @@ class Line(Schema):
     no: Annotated[int, Field(ge=1, lt=2**31)]
     stream: Stream
     text: str
-    at: datetime
+    at: Time
 
 
 class Output(Schema):
@@ -62,7 +62,7 @@ class Exit(Schema):
     type: Literal["exit"]
     session: UUID
     attempt: _Attempt
-    code: Annotated[int, Field(ge=-255, le=2**31)]
+    code: Annotated[int, Field(ge=-255, lt=2**31)]
     error: Annotated[str, Field(max_length=2_000)] = ""
 
 

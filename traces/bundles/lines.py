@@ -1,14 +1,14 @@
 """Schemas of the lines in a bundle's tables."""
 
-from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Annotated, Final, TypeVar
 
 import pydantic
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from traces.bundles.archive import BadBundle
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.schema import Time
 from traces.core.vocabulary import (
     EdgeKind,
     JudgementKind,
@@ -24,8 +24,6 @@ _DIGEST: Final = r"^([0-9a-f]{64})?$"
 Count = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Number = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Ref = Annotated[str, Field(pattern=_DIGEST)]
-# Times that can be converted to every time zone.
-Time = Annotated[AwareDatetime, Field(ge=datetime(1, 1, 2, tzinfo=UTC), le=datetime(9999, 12, 30, tzinfo=UTC))]
 Cost = Annotated[Decimal, Field(ge=0, lt=1_000_000, decimal_places=8)]
 
 _NO_NUL: Final = r"^[^\x00]*$"

@@ -1,11 +1,14 @@
 """Base classes of the REST schemas. Pure."""
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeVar, dataclass_transform
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal, TypeVar, dataclass_transform
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 
 T = TypeVar("T")
+# Times that can be converted to every time zone.
+Time = Annotated[AwareDatetime, Field(ge=datetime(1, 1, 2, tzinfo=UTC), le=datetime(9999, 12, 30, tzinfo=UTC))]
 
 
 class Schema(BaseModel):

@@ -45,6 +45,20 @@ async def test_runner_without_a_hello_is_closed(monkeypatch: pytest.MonkeyPatch)
         assert await socket.close_code() == consumer.BAD_REQUEST
 
 
+async def test_runner_whose_message_fails_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> None:
+        raise OverflowError
+
+    monkeypatch.setattr(runner_consumer.RunnerConsumer, "_end", fail)
+    hello = {"type": "hello", "app": "desk", "name": "a", "host": "h", "process": "p", "command": [], "capacity": 1}
+    async with open_socket("", "/ws/runner") as socket:
+        assert await socket.connect()
+        await socket.send(hello)
+        await socket.send({"type": "exit", "session": str(uuid4()), "attempt": 1, "code": 0})
+        assert (await socket.next(has_schema=False))["type"] == "welcome"
+        assert await socket.close_code() == consumer.SERVER_ERROR
+
+
 async def test_wake_up_from_other_thread_is_immediate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumer, "CATCH_UP_S", 3_600)
     async with open_socket("runs=1") as socket:
