@@ -1,7 +1,7 @@
 """Paging of lists by query parameters."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, TypeVar
 
 from django.db.models import Model, QuerySet
@@ -62,10 +62,12 @@ def time_of(query: Mapping[str, str], name: str) -> datetime | None:
         return None
     try:
         time = parse_datetime(text)
-    except ValueError:
-        time = None
-    if time is None or time.tzinfo is None:
+        # In UTC, some times of other zones lie outside the years that a time can have.
+        utc_time = time.astimezone(UTC) if time and time.tzinfo else None
+    except (ValueError, OverflowError):
+        utc_time = None
+    if utc_time is None:
         raise InvalidQuery(
             f"{name} is “{text}”: it must be a time with a zone, such as 2026-11-21T10:00:00Z", where=f"/{name}"
         )
-    return time
+    return utc_time

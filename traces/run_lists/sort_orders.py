@@ -4,10 +4,10 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 from uuid import UUID
 
 import orjson
@@ -19,7 +19,9 @@ from traces.errors import InvalidQuery
 from traces.http.paging import LAST_ID
 from traces.models import RunListing
 
+N = TypeVar("N", int, float, Decimal)
 _SEARCH_MARK: Final = "~"
+_TOO_LARGE: Final = 2**63  # for a column
 
 
 class Sort(StrEnum):
@@ -184,7 +186,7 @@ def parse_cursor(text: str, sort: Sort, *, is_search: bool) -> Cursor | None:
         if stored_sort != sort:
             raise InvalidQuery("the cursor belongs to a list in a different order", where="/cursor")
         return position._replace(key=_key(key, sort))
-    except (ValueError, TypeError, binascii.Error, InvalidOperation) as error:
+    except (ValueError, TypeError, OverflowError, binascii.Error, InvalidOperation) as error:
         raise InvalidQuery("the cursor is invalid: use `next` of the previous page", where="/cursor") from error
 
 
@@ -198,15 +200,22 @@ def _key(value: Any, sort: Sort) -> Any:
         case "outcome":
             return Outcome(value)
         case "started_at":
-            return datetime.fromisoformat(value)
+            return datetime.fromisoformat(value).astimezone(UTC)
         case "cost_usd":
-            return Decimal(value)
+            return _within(Decimal(value))
         case "duration_ms":
-            return float(value)
+            return _within(float(value))
         case "sort_name":
             return str(value)
         case _:
-            return int(value)
+            return _within(int(value))
+
+
+def _within(number: N) -> N:
+    """Return a number that a column can be compared with; raise `ValueError` or `InvalidOperation` for others."""
+    if not abs(number) < _TOO_LARGE:
+        raise ValueError(number)
+    return number
 
 
 def _search_cursor(text: str) -> SearchCursor:

@@ -1,5 +1,7 @@
 """Orders of the runs list, with pages and unknown values, and forks below their first run."""
 
+import base64
+import json
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -102,6 +104,30 @@ def test_cursor_belongs_to_its_order() -> None:
     for sort in ("-cost", "name", "newest"):
         answer = Client().get("/api/v1/runs", {"sort": sort, "cursor": cursor})
         assert (answer.status_code, answer.json()["where"]) == (400, "/cursor")
+
+
+@pytest.mark.parametrize(
+    ("sort", "key"),
+    [
+        ("started", "0001-01-01T00:00:00+14:00"),
+        ("cost", "NaN"),
+        ("cost", "sNaN"),
+        ("duration", "inf"),
+        ("steps", 2**63),
+    ],
+)
+def test_key_that_no_run_can_have_is_no_cursor(sort: str, key: object) -> None:
+    _some_runs()
+    id, _, _ = _get(sort=sort, limit=2)["next"].partition(".")
+    position = base64.urlsafe_b64encode(json.dumps([sort, key]).encode()).decode()
+    answer = Client().get("/api/v1/runs", {"sort": sort, "cursor": f"{id}.{position}"})
+    assert (answer.status_code, answer.json()["where"]) == (400, "/cursor")
+
+
+def test_times_outside_the_calendar_are_refused() -> None:
+    for name, time in (("since", "0001-01-01T00:00:00+14:00"), ("until", "9999-12-31T23:59:59-14:00")):
+        answer = Client().get("/api/v1/runs", {name: time})
+        assert (answer.status_code, answer.json()["where"]) == (400, f"/{name}")
 
 
 def test_names_of_users_come_first_in_the_order_of_names() -> None:
