@@ -22,7 +22,10 @@ import httpcore2
 import httpx2
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# IPv6 networks whose addresses end with an IPv4 address: of NAT64, "compatible", and of stateless translators.
+_WITH_IPV4: Final = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96")))
+# Private addresses from before fd00::/8, which Python takes for global.
+_SITE_LOCAL: Final = ipaddress.IPv6Network("fec0::/10")
 # Where clouds hand out the credentials of a machine, outside the link-local networks.
 _METADATA: Final = frozenset(
     map(
@@ -177,7 +180,7 @@ def refusal(destination: Destination, address: Address) -> str:
         return f"it resolves to {address}, which is link-local, multicast or unspecified"
     if effective in _METADATA:
         return f"it resolves to {address}, where a cloud hands out credentials"
-    if destination.operator or effective.is_global:
+    if destination.operator or (effective.is_global and effective not in _SITE_LOCAL):
         return ""
     return f"it resolves to {address}, a private address that is not configured"
 
@@ -194,7 +197,7 @@ def _effective_address(address: Address) -> Address:
     """Return the IPv4 address that an IPv6 address embeds, if any."""
     if isinstance(address, ipaddress.IPv4Address):
         return address
-    if address in _NAT64:
+    if any(address in network for network in _WITH_IPV4):
         return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour or address
 

@@ -6,8 +6,19 @@ import pytest
 
 from replay.live.egress import Destination, refusal
 
-PRIVATE = ["127.0.0.1", "10.0.0.8", "192.168.1.1", "172.16.0.1", "100.64.0.1", "::1", "fc00::1", "::ffff:10.0.0.8"]
-EMBEDDED_PRIVATE = ["64:ff9b::a00:8", "2002:a00:8::"]  # 10.0.0.8 behind NAT64 and 6to4
+PRIVATE = [
+    "127.0.0.1",
+    "10.0.0.8",
+    "192.168.1.1",
+    "172.16.0.1",
+    "100.64.0.1",
+    "::1",
+    "fc00::1",
+    "fec0::1",
+    "::ffff:10.0.0.8",
+]
+# 10.0.0.8 behind NAT64, 6to4 and a stateless translator, and in the form that NAT64 replaced
+EMBEDDED_PRIVATE = ["64:ff9b::a00:8", "2002:a00:8::", "::ffff:0:a00:8", "::a00:8"]
 NEVER_ALLOWED = [
     "169.254.169.254",
     "fe80::1",
@@ -16,6 +27,7 @@ NEVER_ALLOWED = [
     "64:ff9b::a9fe:a9fe",
     "::ffff:a9fe:a9fe",
     "2002:a9fe:a9fe::",
+    "::a9fe:a9fe",
 ]
 # Of clouds, outside the link-local networks.
 METADATA = ["fd00:ec2::254", "fd20:ce::254", "168.63.129.16", "100.100.100.200", "64:ff9b::6464:64c8", "192.0.0.192"]
