@@ -132,8 +132,9 @@ def cancel(session_id: UUID) -> ReplaySession:
                 transaction.on_commit(partial(session_lifecycle.fire_end, session_id))
             event_log.append(session_id, "session")
         elif session.status == SessionStatus.RUNNING:
-            ReplaySession.objects.filter(id=session_id).update(cancel_requested=True)
-            event_log.append(session_id, "session")
+            # In one write: PostgreSQL checks the keys of a row that a transaction writes twice. It would wait for the
+            # run, which the worker locks before the session.
+            event_log.write(session_id, "session", columns={"cancel_requested": True}, condition={})
     return queries.find_session(session_id)
 
 

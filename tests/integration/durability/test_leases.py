@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
 from pytest_django import Settings
 
 from replay import tasks
@@ -90,6 +90,23 @@ class Everyone(leases.Observer):
     def find_abandoned(self) -> list[leases.Claim]:
         running = ReplaySession.objects.filter(status="running").values_list("id", "owner")
         return [leases.Claim(session_id=id, owner=owner) for id, owner in running]
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="has one writer at a time")
+def test_cancelling_does_not_wait_for_the_worker_that_ends_the_run() -> None:
+    session = launch()
+    leases.claim(session.id, leases.new_owner())
+    worker = connection.copy()  # type: ignore[no-untyped-call]  # of Django
+    worker.set_autocommit(False)
+    try:
+        with worker.cursor() as cursor, connection.cursor() as limit:
+            cursor.execute("SELECT FROM traces_run FOR UPDATE")
+            limit.execute("SET lock_timeout = '1s'")
+            assert services.cancel(session.id).cancel_requested
+            limit.execute("RESET lock_timeout")
+    finally:
+        worker.rollback()
+        worker.close()
 
 
 def test_only_one_worker_claims_a_session(server: ProviderServer) -> None:
