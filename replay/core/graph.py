@@ -73,6 +73,8 @@ class Node(StoredHeader):
     @property
     def reuse_label(self) -> Label:
         """Label of the step if its output is reused."""
+        if self.losses:
+            return Label.SIMULATED
         return Label.EXACT if self.replay_output is None else self.replay_output.label
 
     def lacks(self, field: str) -> bool:

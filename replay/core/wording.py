@@ -28,6 +28,7 @@ _PLAN_PHRASES: Final[Mapping[str, str]] = {
 }
 _OUTCOME_PHRASES: Final[Mapping[str, str]] = {
     Reason.SOURCE_OUTPUT_REUSED: "kept its recorded answer",
+    Reason.SOURCE_OUTPUT_UNVERIFIED: "kept its recorded output, unverified",
     Reason.OPERATOR_OVERRIDE: "was answered by the operator",
     Reason.CACHE_SIGNATURE: "was answered from the cache by the same call",
     Reason.CACHE_SEMANTIC: "was answered from the cache by a similar call",

@@ -6,7 +6,7 @@ is the weakest of those children. If the recording does not show where the outpu
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from replay.core.calls import SEVERITY, Answer
@@ -17,6 +17,7 @@ from replay.inputs.changes import Change
 from replay.inputs.rebuilt_inputs import replace_outputs
 from replay.inputs.texts import has_words, leaves_in, texts_in
 from replay.loops.subagents import RERUN
+from replay.resolution import lost_recordings
 from replay.state.open_containers import ChangedChildren
 from replay.state.replay_state import ReplayState
 from traces.core.json_types import JSONValue
@@ -51,7 +52,15 @@ class OutputDerivation:
         self._last = context.graph.last_model(node.no)
 
     def result(self) -> ContainerOutput:
-        """Derive output and label."""
+        """Derive output and label; a container with an unreadable recording is never exact."""
+        result = self._derive()
+        losses = self._node.losses
+        if not losses or result.label is not Label.EXACT:
+            return result
+        note = lost_recordings.note(losses)
+        return replace(result, label=Label.SIMULATED, reason=lost_recordings.reason(losses), note=note)
+
+    def _derive(self) -> ContainerOutput:
         # Its input changed
         rerun = self._state.containers.reruns.get(self._node.no)
         if rerun is not None and rerun.detail.get(RERUN):

@@ -9,8 +9,7 @@ from replay.core.events import ContainerClosed, Event, StepResolved, StepSkipped
 from replay.core.graph import Graph, Node
 from replay.core.plan import PlannedStep
 from replay.core.wording import ending_derived
-from replay.resolution import replay_outputs
-from replay.resolution.lost_recordings import note
+from replay.resolution import lost_recordings, replay_outputs
 from traces.core.vocabulary import Label, Reason
 
 REUSE = str(Reason.SOURCE_OUTPUT_REUSED)
@@ -87,11 +86,11 @@ def lost_step(node: Node) -> PlannedStep:
         name=node.name,
         action="simulate",
         label=Label.SIMULATED,
-        reason=str(Reason.POLICY_FALLBACK),
+        reason=str(lost_recordings.reason(node.losses)),
         differs=[],
         because=[],
         cost_usd=None,
-        note=note(node.losses),
+        note=lost_recordings.note(node.losses),
     )
 
 

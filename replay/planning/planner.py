@@ -249,7 +249,7 @@ def _assemble(
         refusals=refusals,
         warnings=[
             *_warnings(live, policy, costs, count=sum(actions.values()) - actions["unreached"]),
-            *lost_warnings(sources.losses, counts.fork),
+            *lost_warnings(sources.losses, counts.fork, steps),
         ],
     )
 

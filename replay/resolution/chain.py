@@ -170,7 +170,7 @@ class ResolverChain:
         """Recorded output of a step whose request is unreadable."""
         if node.lacks("output") or lost_recordings.are_refused(self.policy):
             return None
-        answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
+        answer = self._from_recording(node, label=Label.SIMULATED, reason=Reason.SOURCE_OUTPUT_UNVERIFIED)
         return replace(answer, action="simulate", note=lost_recordings.note(node.losses))
 
     def _reuse_similar(self, call: Call) -> Answer | None:

@@ -1,15 +1,15 @@
 """Steps with unreadable recordings: their placeholders, and when a policy refuses them. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from replay.core.calls import label_key
 from replay.core.events import Event, StepsReused
-from replay.core.plan import PlanRefusal
+from replay.core.plan import PlannedStep, PlanRefusal
 from replay.core.wording import sentence, step_list
 from replay.overrides.policy import Policy
 from traces.core.json_types import JSONObject
-from traces.core.vocabulary import Cause
+from traces.core.vocabulary import Cause, Reason
 from traces.payloads.lost_payloads import LostPayloads, describe_losses
 
 ARTIFACT_MISSING: Final = "artifact_missing"
@@ -35,11 +35,17 @@ def refusals(policy: Policy, losses: Mapping[int, LostPayloads], ranges: Sequenc
         yield PlanRefusal(code=ARTIFACT_MISSING, detail=detail, where=path, step=first)
 
 
-def warnings(losses: Mapping[int, LostPayloads], fork: int) -> Iterator[str]:
-    """Warning about unreadable inherited steps, which a plan does not list."""
+def warnings(losses: Mapping[int, LostPayloads], fork: int, steps: Iterable[PlannedStep]) -> Iterator[str]:
+    """Warnings about unreadable steps: inherited ones, which a plan does not list, and those that keep their output."""
     if numbers := sorted(no for no in losses if no < fork):
         yield sentence(
             f"{step_list(numbers)} before the fork cannot be verified: {describe_losses(losses[numbers[0]])}."
+        )
+    unverified_steps = (step.sequence_no for step in steps if step.reason == Reason.SOURCE_OUTPUT_UNVERIFIED)
+    if numbers := [no for no in unverified_steps if no >= fork]:
+        verb, their = ("keeps", "its") if len(numbers) == 1 else ("keep", "their")
+        yield sentence(
+            f"{step_list(numbers)} {verb} {their} recorded output, unverified: {describe_losses(losses[numbers[0]])}."
         )
 
 
@@ -47,6 +53,11 @@ def refusal_text(policy: Policy, no: int, losses: LostPayloads) -> str:
     """Explain why a replay ends at a step."""
     reason = "the policy is strict" if policy.strict else "the policy allows no placeholder"
     return f"step {no} cannot be reused: {describe_losses(losses)}; {reason}"
+
+
+def reason(losses: LostPayloads) -> Reason:
+    """Reason of an unreadable step that no change reaches."""
+    return Reason.POLICY_FALLBACK if _lacks_output(losses) else Reason.SOURCE_OUTPUT_UNVERIFIED
 
 
 def note(losses: LostPayloads) -> str:

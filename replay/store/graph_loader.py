@@ -33,11 +33,25 @@ _KINDS: Final = {str(member): member for member in EdgeKind}
 
 
 def find_losses(run_id: UUID, steps: int, *, first: int = 1) -> dict[int, LostPayloads]:
-    """Unreadable payloads by step of a run with so many steps, as a plan reports them.
+    """Unreadable payloads by step of a run with so many steps, as a plan reports them: from a step on, and around it.
 
     Verifying every artifact of a long run would take too long for a plan; execution does it.
     """
-    return Inspector(shallow=is_too_long_to_verify(steps)).steps(run_id, first, steps)
+    inspector = Inspector(shallow=is_too_long_to_verify(steps))
+    losses = inspector.steps(run_id, first, steps)
+    for no in _containers_around(run_id, first):
+        losses |= inspector.steps(run_id, no, no)
+    return losses
+
+
+def _containers_around(run_id: UUID, fork: int) -> set[int]:
+    """Numbers of the containers before the fork that enclose steps after it."""
+    inner = Step.objects.filter(run_id=run_id, sequence_no__gte=fork)
+    numbers: set[int] = set()
+    while level := {*inner.filter(parent_no__lt=fork).values_list("parent_no", flat=True).distinct()} - numbers:
+        numbers |= level
+        inner = Step.objects.filter(run_id=run_id, sequence_no__in=level)
+    return numbers
 
 
 def is_too_long_to_verify(steps: int) -> bool:
@@ -96,7 +110,7 @@ def load_graph(
     if not nodes:
         return Graph(fork=fork, nodes=nodes)
     links = _links(run_id, fork)
-    open_containers = _open(run_id, nodes, fork)
+    open_containers = tuple(_mark_losses(node, losses.get(node.no, ())) for node in _open(run_id, nodes, fork))
     open_numbers = [node.no for node in open_containers]
     closed_containers = _nodes(_closed_agents(run_id, fork, open_numbers).order_by("sequence_no"))
     loaded_numbers = {node.no for node in (*open_containers, *closed_containers)}

@@ -71,6 +71,7 @@ class Reason(StrEnum):
     """Reason for the label of a replayed step."""
 
     SOURCE_OUTPUT_REUSED = "source_output_reused"
+    SOURCE_OUTPUT_UNVERIFIED = "source_output_unverified"
     OPERATOR_OVERRIDE = "simulation_operator_override"
     CACHE_SIGNATURE = "cache_hit_signature_match"
     CACHE_SEMANTIC = "cache_hit_semantic_match"

@@ -14,7 +14,7 @@ from replay.core.errors import ReplayFailure
 from replay.core.events import StepsReused
 from replay.execution.derived_run import step_rows
 from replay.execution.derived_run.checkpoints import Checkpoints
-from replay.resolution import replay_outputs
+from replay.resolution import lost_recordings, replay_outputs
 from replay.resolution.lost_recordings import ARTIFACT_MISSING, are_refused, refusal_text
 from replay.state.replay_state import ReplayState
 from traces.core.vocabulary import Label, Reason
@@ -160,6 +160,6 @@ class ReusedSteps:
             if no in event.assumptions:
                 label, reason = Label.SIMULATED, Reason.ASSUMED_UNAFFECTED
             if no in losses:
-                label, reason = Label.SIMULATED, Reason.POLICY_FALLBACK
+                label, reason = Label.SIMULATED, lost_recordings.reason(losses[no])
             deviations = self._checkpoints.deviations
             deviations.resolve(no, label, reason, is_container=no in context.graph.children)

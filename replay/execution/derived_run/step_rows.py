@@ -10,8 +10,7 @@ from replay.core.calls import LIVE_REASONS, Answer, Call, label_key
 from replay.core.events import ContainerClosed
 from replay.execution.session_redaction import SessionRedaction, source_note
 from replay.models import ReplaySession
-from replay.resolution import replay_outputs
-from replay.resolution.lost_recordings import detail as lost_detail
+from replay.resolution import lost_recordings, replay_outputs
 from replay.resolution.placeholders import PLACEHOLDER, placeholder
 from replay.store.payload_writer import PayloadWriter
 from traces.core.json_access import member
@@ -110,8 +109,8 @@ def reused_row(step: Step, no: int, parent: int | None, *, detail: JSONObject | 
 
 def lost_row(step: Step, no: int, parent: int | None, losses: LostPayloads, save: PayloadWriter) -> StepRow:
     """Build the row of an unreadable source step: its readable part, or a placeholder output."""
-    base = reused_row(step, no, parent, detail=lost_detail(losses))
-    row = replace(base, label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)
+    base = reused_row(step, no, parent, detail=lost_recordings.detail(losses))
+    row = replace(base, label=Label.SIMULATED, reason=lost_recordings.reason(losses))
     if not any(payload.field == "output" for payload in losses):
         return row
     output = placeholder(row.type, describe_losses(losses))

@@ -24,7 +24,7 @@ _EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 _UNFAITHFUL_TEXTS: Final = (NOT_FOLLOWED, RESULT_KEPT, TURN_LIMIT)
 _NOT_RUN: Final = JudgementKind.NOT_RUN
-_GUESS_REASONS: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED})
+_GUESS_REASONS: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SOURCE_OUTPUT_UNVERIFIED, Reason.SIDE_EFFECT_BLOCKED})
 Payload = Callable[[str], JSONValue]
 
 

@@ -26,6 +26,8 @@ from traces.payloads.replay_labels import origin_reason
 
 # A field in the detail of an answer that the operator gave to a question.
 _OPERATOR_QUESTION: Final = "asked"
+# Of steps without an outcome that can be relied on.
+_UNKNOWN_REASONS: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SOURCE_OUTPUT_UNVERIFIED})
 # Of steps that really ran: in a live call, or in the agent.
 _REAL_REASONS: Final = LIVE_REASONS | {Reason.AGENT_RAN}
 _COLUMNS: Final = ("sequence_no", "type", "signature", "output_ref", "status", "label", "reason", "detail")
@@ -109,7 +111,7 @@ def result(run_id: UUID, fork: int, payload: Payload, *, arguments: bool, reduce
     status, reason, detail = acting.values_list("status", "reason", "detail").last() or ("", "", {})
     return Result(
         answer=_answer(steps, payload),
-        failed=None if origin_reason(reason, detail) == Reason.POLICY_FALLBACK else status in FAILED,
+        failed=None if origin_reason(reason, detail) in _UNKNOWN_REASONS else status in FAILED,
         tools=tuple(_signed_call(row, payload if arguments else None, reduce) for row in _tools(steps)),
     )
 
@@ -132,7 +134,7 @@ def placeholder_step(run_id: UUID, fork: int) -> int | None:
     for type in (StepType.OUTPUT, StepType.MODEL):
         row = steps.filter(type=type).order_by("-sequence_no").values_list("sequence_no", "reason", "detail").first()
         if row is not None:
-            return row[0] if origin_reason(*row[1:]) == Reason.POLICY_FALLBACK else None
+            return row[0] if origin_reason(*row[1:]) in _UNKNOWN_REASONS else None
     return None
 
 

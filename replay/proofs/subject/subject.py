@@ -43,7 +43,15 @@ from traces.payloads.messages import Message, ModelRequest
 from traces.payloads.parts import MissingPart
 from traces.storage import artifacts
 
-_MADE_UP_REASONS: Final = frozenset({Reason.POLICY_FALLBACK, Reason.SIDE_EFFECT_BLOCKED, Reason.DENIED, Reason.STOPPED})
+_MADE_UP_REASONS: Final = frozenset(
+    {
+        Reason.POLICY_FALLBACK,
+        Reason.SOURCE_OUTPUT_UNVERIFIED,
+        Reason.SIDE_EFFECT_BLOCKED,
+        Reason.DENIED,
+        Reason.STOPPED,
+    }
+)
 _MAX_MADE_UP: Final = 5
 # By runs and ignore list, because a proof looks at its subject again after every session. An examination takes up to
 # seconds. It contains payloads, so few are kept.

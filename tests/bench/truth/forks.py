@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from replay.core.calls import LIVE_REASONS, NO_REVIEW, Answer, Call, ToolReview
-from replay.core.events import Event, StepResolved, StepsReused
+from replay.core.events import ContainerClosed, Event, StepResolved, StepsReused
 from replay.core.graph import Graph, ReplayOutput, Witness
 from replay.engine.replayer import Replayer
 from replay.inputs.witnesses import WitnessStep, places, witness
 from replay.overrides.policy import Policy
+from replay.resolution import lost_recordings
 from tests.bench.truth import brain
 from tests.bench.truth.damage import NO_LOSSES, Losses, lose
 from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, DerivedRun, mark_replay_outputs
@@ -60,9 +60,6 @@ class ForkLabels:
     replay_outputs: Collection[int] = ()
     # The run that the fork with live calls writes.
     derived: DerivedRun
-
-
-_REUSED: Final = ("source_output_reused", "assumed_unaffected")
 
 
 class Refused(Exception):
@@ -117,12 +114,13 @@ def _labels(events: list[Event], graph: Graph) -> dict[int, str]:
     for event in events:
         if isinstance(event, StepsReused):
             for no in range(event.first, event.last + 1):
-                if labels_by_step[no] == f"{Label.EXACT} {_REUSED[0]}":
+                if labels_by_step[no] == f"{Label.EXACT} source_output_reused":
                     labels_by_step[no] = f"{graph.by_no[no].reuse_label} source_output_reused"
-                # A container may have got another label at its end.
-                if graph.by_no[no].losses and labels_by_step[no].partition(" ")[2] in _REUSED:
-                    labels_by_step[no] = "simulated simulation_policy_fallback"
-    return labels_by_step
+                if losses := graph.by_no[no].losses:
+                    labels_by_step[no] = f"simulated {lost_recordings.reason(losses)}"
+    # A container gets another label at its end.
+    ends = [event for event in events if isinstance(event, ContainerClosed)]
+    return labels_by_step | {event.node.no: f"{event.label} {event.reason}" for event in ends}
 
 
 def _add_witnesses(fork: Replay, others: Sequence[RecordedRun]) -> None:

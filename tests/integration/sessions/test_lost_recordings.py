@@ -156,6 +156,19 @@ def test_lost_inputs_are_never_exact() -> None:
     view = replay(run)
     assert labels(view)[step.sequence_no] == ("simulated", "artifact_missing")
     assert step_of(view, step.sequence_no).output_ref == step.output_ref
+    plan = services.preview(request(run, entries=[GOODBYE]))
+    assert f"Step {step.sequence_no} keeps its recorded output, unverified" in plan.warnings[-1]
+    again = step_of(replay(view.run), step.sequence_no)
+    assert again.detail["recorded_as"] == step_of(view, step.sequence_no).reason == "source_output_unverified"
+
+
+def test_lost_outputs_of_containers_around_a_fork_do_not_prevent_it() -> None:
+    run = record(order_desk()).run_id
+    turn = Step.objects.get(run_id=run, sequence_no=8)
+    lose(turn.output_ref, "deleted")
+    view = replay(run, 9, [GOODBYE], allow=[])
+    assert labels(view)[turn.sequence_no] == ("simulated", "artifact_missing")
+    assert services.preview(request(run, 9, [GOODBYE], allow=[])).counts == view.counts
 
 
 def test_lost_steps_before_fork_count() -> None:

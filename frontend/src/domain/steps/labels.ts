@@ -22,6 +22,7 @@ export const markMeaning: Record<Mark, string> = {
 /** The reason for a label, as one sentence. */
 const reasons: Record<string, string> = {
   source_output_reused: "The recorded output is reused: nothing it depends on changed.",
+  source_output_unverified: "The recorded output is kept, but the call that it answers is unreadable.",
   simulation_operator_override: "You overrode this step's output.",
   cache_hit_signature_match: "The identical call was answered in another recorded run, or at another step of this one.",
   cache_hit_semantic_match: "A semantically similar call was answered in a recording.",

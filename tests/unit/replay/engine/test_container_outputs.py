@@ -14,6 +14,7 @@ from tests.unit.replay.planning.test_planner import forks, many, same_calls
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import Label, Reason, StepType
+from traces.payloads.lost_payloads import Loss, LostPayload
 from traces.payloads.messages import ModelAnswer
 
 few_examples = settings(many, max_examples=60)
@@ -76,6 +77,17 @@ def close_agent(run: RecordedRun, no: int, text: str) -> ContainerClosed:
 def test_unreached_last_answer_keeps_agent_exact() -> None:
     closed = close_agent(two_answers("300 metres."), 2, "It is made of wood.")
     assert (closed.output, closed.label, closed.reason) == ("300 metres.", Label.EXACT, Reason.DERIVED)
+
+
+@pytest.mark.parametrize(("no", "reason"), [(1, Reason.SOURCE_OUTPUT_UNVERIFIED), (3, Reason.DERIVED)])
+def test_agent_with_unreadable_recording_is_never_exact(no: int, reason: Reason) -> None:
+    """Neither one whose own input is lost, nor one whose last answer may be that of another call."""
+    fork = replay({"match": {"step": 2}, **output_override("It is made of wood.")}, run=two_answers("300 metres."))
+    losses = (LostPayload(field="input", loss=Loss.MISSING, digest="0"),)
+    nodes = [replace(node, losses=losses if node.no == no else ()) for node in fork.graph.nodes]
+    fork.graph = replace(fork.graph, nodes=tuple(nodes))
+    closed = ends(fork.execute())[1]
+    assert (closed.output, closed.label, closed.reason) == ("300 metres.", Label.SIMULATED, reason)
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,8 @@ function UnrecordedSteps({ plan, onSelect }: { plan: Plan; onSelect: (step: numb
   if (steps.length === 0) return null;
   return (
     <Note>
-      {steps.length === 1 ? "The output of 1 step was" : `The outputs of ${count(steps.length)} steps were`} not
-      recorded. Even without changes, {steps.length === 1 ? "it gets a placeholder" : "they get placeholders"}:
+      {steps.length === 1 ? "The output of 1 step is" : `The outputs of ${count(steps.length)} steps are`} not
+      available. Even without changes, {steps.length === 1 ? "it gets a placeholder" : "they get placeholders"}:
       {steps.slice(0, LISTED_LIMIT).map((step) => (
         <StepLink key={step.sequence_no} step={step.sequence_no} onSelect={onSelect} />
       ))}

@@ -27,6 +27,7 @@ const simulatedLines: Record<string, Words> = {
   derived: steps("takes its result from the steps inside", "take their result from the steps inside"),
   live_model_call: steps("repeats a live answer", "repeat a live answer"),
   simulation_operator_override: steps("has the output that you set", "have the output that you set"),
+  source_output_unverified: steps("keeps its recorded output, unverified", "keep their recorded output, unverified"),
   simulation_policy_fallback: steps("gets a placeholder", "get a placeholder"),
   side_effect_blocked: (count) => `${pluralize(count, "call")} not made: possible side effects`,
   duplicate_suppressed: (count) => `${pluralize(count, "repeated call")} not made again`,
