@@ -6,6 +6,8 @@ from typing import Any, Final
 from forkpoint.confinement.terminal_text import one_line
 
 _LONGEST_VALUE: Final = 300
+# Answered as recorded, where the recording is itself a replay.
+_FROM_REPLAY: Final = "with the output of a replay"
 
 
 def real_tools_text(session: Any) -> list[str]:
@@ -18,6 +20,8 @@ def report_text(report: Any) -> str:
     """Return what the agent did, in a few lines."""
     calls = "call" if report["exact"] == 1 else "calls"
     lines = [f"Rerun {report['id']} of run {report['run']}: {report['exact']} {calls} exact"]
+    if report["from_replay"]:
+        lines[0] += f", {report['from_replay']} {_FROM_REPLAY}"
     if report["cached"]:
         lines[0] += _cached_text(report)
         lines += _names_text(report)
@@ -59,6 +63,7 @@ def _cost_text(report: Any) -> str:
 
 def _tool_text(tool: Any) -> str:
     counts = {name: tool[name] for name in ("exact", "cached", "overridden")}
+    counts[_FROM_REPLAY] = tool["from_replay"]
     counts |= {"not recorded, so run": tool["run"], "refused": tool["refusal"]}
     return f"  {one_line(tool['name'])}: " + ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 

@@ -1,6 +1,7 @@
 """Reads of reruns."""
 
 from collections import Counter
+from collections.abc import Collection
 from typing import Final
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from traces.core.json_access import as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
+from traces.payloads.replay_labels import REPLAY_LABELS
 from traces.runs.queries import by_id
 from traces.storage import artifacts
 
@@ -45,13 +47,16 @@ def view(rerun: Rerun) -> RerunView:
     difference = next((call.difference for call in calls if call.difference is not None), _tool_difference(rerun))
     missing_steps = _without_samples(rerun, [no for no in _model_steps(rerun) if no not in numbers])
     covered_steps = _covered_steps(rerun, missing_steps)
+    exact_numbers = [call.sequence_no for call in calls if call.label == Label.EXACT]
+    from_replay = len(_replay_outputs(rerun, exact_numbers))
     return RerunView(
         id=rerun.id,
         run=rerun.source_run_id,
         started_at=rerun.created_at,
         ended_at=rerun.ended_at,
         exit_code=rerun.exit_code,
-        exact=labels[Label.EXACT],
+        exact=labels[Label.EXACT] - from_replay,
+        from_replay=from_replay,
         cached=labels[Label.CACHED],
         live=sum(call.reason == Reason.LIVE_MODEL for call in calls),
         overridden=sum(call.reason == Reason.OPERATOR_OVERRIDE for call in calls),
@@ -73,6 +78,12 @@ def view(rerun: Rerun) -> RerunView:
         tools=_tools(rerun),
         hosts=rerun.hosts,
     )
+
+
+def _replay_outputs(rerun: Rerun, numbers: Collection[int | None]) -> set[int]:
+    """Return those recorded steps whose outputs no agent produced: the recording is itself a replay."""
+    steps = Step.objects.filter(run_id=rerun.source_run_id, sequence_no__in=numbers, label__in=REPLAY_LABELS)
+    return set(steps.values_list("sequence_no", flat=True))
 
 
 def _is_from_other_run(rerun: Rerun, call: RerunCall) -> bool:
@@ -149,11 +160,16 @@ def _count_samples(attributes: JSONObject) -> int:
 
 def _tools(rerun: Rerun) -> list[RerunTool]:
     """Return the tools and retrievers in the order of their first calls."""
+    calls = [*_tool_calls(rerun).order_by("id").values_list("name", "decision", "sequence_no")]
+    exact_numbers = {no for _, decision, no in calls if decision == RerunDecision.EXACT}
+    replay_outputs = _replay_outputs(rerun, exact_numbers)
     decisions: dict[str, Counter[str]] = {}
-    for name, decision in _tool_calls(rerun).order_by("id").values_list("name", "decision"):
-        decisions.setdefault(name, Counter())[decision] += 1
+    for name, decision, no in calls:
+        is_from_replay = decision == RerunDecision.EXACT and no in replay_outputs
+        decisions.setdefault(name, Counter())["from_replay" if is_from_replay else decision] += 1
+    names = ("from_replay", *(item.value for item in _OUTCOMES))
     return [
-        RerunTool.model_validate({"name": name, **{item.value: counts[item] for item in _OUTCOMES}})
+        RerunTool.model_validate({"name": name, **{field: counts[field] for field in names}})
         for name, counts in decisions.items()
     ]
 

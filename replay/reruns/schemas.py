@@ -83,6 +83,8 @@ class RerunTool(Schema):
 
     name: str
     exact: int
+    # As recorded, where the recording is itself a replay and its output no agent's.
+    from_replay: int
     cached: int
     overridden: int
     run: int
@@ -101,7 +103,8 @@ class RerunView(Schema):
     """A rerun: how many model calls were answered exactly, after volatile values were renamed, or not at all.
 
     A fork changes requests with overrides, or allows live calls. After its end, `fork` is its run and `diff` the
-    comparison with the recording.
+    comparison with the recording. `from_replay` are calls that were answered as recorded, where the recording is itself
+    a replay and its output no agent's.
     `cost_usd` is that of the live calls of all starts of the agent, null if it is not known; it does not include
     `unpriced_calls`. `block` is why the budget did not allow a call.
     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
@@ -115,6 +118,7 @@ class RerunView(Schema):
     ended_at: datetime | None
     exit_code: int | None
     exact: int
+    from_replay: int
     cached: int
     live: int
     overridden: int

@@ -7146,6 +7146,8 @@ export interface components {
             name: string;
             /** Exact */
             exact: number;
+            /** From Replay */
+            from_replay: number;
             /** Cached */
             cached: number;
             /** Overridden */
@@ -7160,7 +7162,8 @@ export interface components {
          * @description A rerun: how many model calls were answered exactly, after volatile values were renamed, or not at all.
          *
          *     A fork changes requests with overrides, or allows live calls. After its end, `fork` is its run and `diff` the
-         *     comparison with the recording.
+         *     comparison with the recording. `from_replay` are calls that were answered as recorded, where the recording is itself
+         *     a replay and its output no agent's.
          *     `cost_usd` is that of the live calls of all starts of the agent, null if it is not known; it does not include
          *     `unpriced_calls`. `block` is why the budget did not allow a call.
          *     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
@@ -7189,6 +7192,8 @@ export interface components {
             exit_code: number | null;
             /** Exact */
             exact: number;
+            /** From Replay */
+            from_replay: number;
             /** Cached */
             cached: number;
             /** Live */

@@ -172,6 +172,19 @@ def test_requests_recorded_as_other_bytes_too_are_read(recorded_bytes: Run) -> N
     assert text(answers.resolve(rerun.id, request)) == "compact"
 
 
+def test_outputs_of_a_replay_do_not_count_as_exact() -> None:
+    recording = order_desk()
+    steps = tuple(replace(step, label=Label.SIMULATED, reason=Reason.OPERATOR_OVERRIDE) for step in recording.steps)
+    run = Run.objects.get(id=record(replace(recording, steps=steps)).run_id)
+    rerun = services.start(str(run.id), tools_to_run=TOOLS, caller="me")
+    answers.resolve(rerun.id, first_request(run))
+    question = ToolQuestion(type=StepType.TOOL, name="get_order", arguments={"order_id": "A-1"})
+    assert calls.answer(rerun, question).decision == "exact"
+    report = queries.view(rerun)
+    (tool,) = report.tools
+    assert (report.exact, report.from_replay, tool.exact, tool.from_replay) == (0, 1, 0, 1)
+
+
 def test_call_that_only_another_run_has_is_answered_from_there_but_not_in_a_comparison() -> None:
     run = Run.objects.get(id=record(order_desk()).run_id)
     conversation = (("Where is my parcel?", (Reply("Lost."),)),)
