@@ -186,7 +186,8 @@ class Case:
             )
         pairs = [self.comparison.pairs[place] for place in first.places]
         number = min((pair.base.sequence_no for pair in pairs if pair.base), default=pairs[0].step.sequence_no)
-        return Resampling(step=number, consequence=self._consequence(first))
+        has_earlier = any(pair.differs_itself for pair in self.comparison.pairs[: min(first.places)])
+        return Resampling(step=number, consequence=self._consequence(first), has_earlier=has_earlier)
 
     def _pairs_after(self, atom: Atom) -> list[Pair]:
         """The changed pairs that the cause can have reached, in order."""

@@ -57,6 +57,12 @@ class Pair:
         return self.step.type in CONTAINERS
 
     @property
+    def differs_itself(self) -> bool:
+        """True if the pair differs, apart from a container's output, which follows from the steps inside."""
+        is_paired_container = self.is_container and self.sides is not None
+        return "input" in self.changes if is_paired_container else self.differs
+
+    @property
     def overridden(self) -> bool:
         """True if an operator overrode the output of one side."""
         return any(side is not None and side.reason == Reason.OPERATOR_OVERRIDE for side in (self.base, self.candidate))

@@ -115,8 +115,14 @@ def _by_chance(verdict: Resampling | Trials) -> str:
     match verdict:
         case Resampling():
             effect = end_sentence(consequences.predicate(verdict.consequence))
+            before = f"before step {verdict.step}"
+            beginning = (
+                f"What differs {before} is not in its request"
+                if verdict.has_earlier
+                else f"Nothing recorded differs {before}"
+            )
             return (
-                f"Nothing recorded differs before step {verdict.step}. There the model answered the same request "
+                f"{beginning}. There the model answered the same request "
                 f"differently, which {effect} The cause is the model's randomness, or something that was not recorded."
             )
         case Trials():

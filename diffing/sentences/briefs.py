@@ -193,8 +193,8 @@ _PROOFS: Final[Mapping[Proof, str]] = {
 _OBSERVATIONS: Final[Mapping[Observation, str]] = {
     Observation.NO_DIFFERENCE: "There is no difference to explain.",
     Observation.NO_EFFECT: "The final answers are the same, so there is no difference to explain.",
-    Observation.CHANCE: "No recorded setting differs, so the model or a simulated user probably answered differently "
-    "by chance. No replay has tested this; only repeats show how often it happens.",
+    Observation.CHANCE: "No recorded setting explains it, so the model or a simulated user probably answered "
+    "differently by chance. No replay has tested this; only repeats show how often it happens.",
     Observation.TOO_DIFFERENT: "The runs have too little in common to single out one change.",
     Observation.OPEN: "The recordings do not show which of these is the cause, and no replay has tested them.",
     Observation.MANUAL_ANSWER: "The answer was set by hand, so there is nothing to explain.",

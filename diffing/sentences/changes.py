@@ -143,21 +143,28 @@ def _window_edit(facet: Facet) -> str:
 
 def _schemas(facet: Facet) -> str:
     base, candidate = as_object(facet.base), as_object(facet.candidate)
-    added, removed = [name for name in candidate if name not in base], [name for name in base if name not in candidate]
-    if added and not removed:
-        return f"Offering the tool {', '.join(added[:3])}"
-    if removed and not added:
-        return f"No longer offering the tool {', '.join(removed[:3])}"
-    changed = [name for name in base if name in candidate and base[name] != candidate[name]]
-    return f"Changing the schema of {', '.join((changed or added)[:3])}"
+    groups = {
+        "changing the schema of": [name for name in base if name in candidate and base[name] != candidate[name]],
+        "offering the tool": [name for name in candidate if name not in base],
+        "no longer offering the tool": [name for name in base if name not in candidate],
+    }
+    return capitalize(" and ".join(f"{verb} {_names(names)}" for verb, names in groups.items() if names))
 
 
 def _settings(facet: Facet, owner: str) -> str:
-    changes = status_fields_first(value_changes(facet.base, facet.candidate, limit=6))
+    changes = status_fields_first(value_changes(facet.base, facet.candidate, limit=_NAMED_VALUES + _MAX_FIELDS + 1))
     model = next((change for change in changes if pointer_name(change.path) == "model"), None)
     if model:
         return f"Switching the model from {format_value(model.base)} to {format_value(model.candidate)}"
-    return capitalize(" and ".join(_setting(change, owner) for change in changes[:2]))
+    parts = [_setting(change, owner) for change in changes[:_NAMED_VALUES]]
+    if rest := [pointer_name(change.path) for change in changes[_NAMED_VALUES:]]:
+        parts = [", ".join(parts), f"changing {_names(rest)} as well"]
+    return capitalize(" and ".join(parts))
+
+
+def _names(names: Sequence[str]) -> str:
+    """Names in a list; a long one ends with an ellipsis."""
+    return f"{', '.join(names[:_MAX_FIELDS])}{'…' if len(names) > _MAX_FIELDS else ''}"
 
 
 def _setting(change: Change, owner: str) -> str:
@@ -178,11 +185,13 @@ def _documents(facet: Facet) -> str:
     if new := rewritten_documents(facet.base, facet.candidate):
         return _rewritten(new[0], {"reworded": len(new) - 1, "added": len(added), "removed": len(removed)}, name)
     if added and removed:
-        return f"Retrieving “{shorten(added[0], 60)}” instead of “{shorten(removed[0], 60)}” in {name}"
+        also = _other_documents({"added": len(added) - 1, "removed": len(removed) - 1})
+        return f"Retrieving “{shorten(added[0], 60)}” instead of “{shorten(removed[0], 60)}” in {name}{also}"
     if added:
-        return f"Retrieving “{shorten(added[0], 60)}” as well in {name}"
+        return f"Retrieving “{shorten(added[0], 60)}” as well in {name}{_other_documents({'added': len(added) - 1})}"
     if removed:
-        return f"No longer retrieving “{shorten(removed[0], 60)}” in {name}"
+        also = _other_documents({"removed": len(removed) - 1})
+        return f"No longer retrieving “{shorten(removed[0], 60)}” in {name}{also}"
     ops = {change.op for change in changes}
     aspect = "order" if "moved" in ops else "scores" if "rescored" in ops else "metadata"
     return f"Changing the {aspect} of the documents from {name}"
@@ -190,9 +199,13 @@ def _documents(facet: Facet) -> str:
 
 def _rewritten(first: RewrittenDocument, other_counts: Mapping[str, int], name: str) -> str:
     """An edit of a document, and the numbers of other documents that are reworded, added or removed."""
-    parts = [f"{count} {op}" for op, count in other_counts.items() if count]
-    also = f" (other documents: {', '.join(parts)})" if parts else ""
-    return edit_phrase(first.base, first.candidate, f"a document from {name}{also}")
+    return edit_phrase(first.base, first.candidate, f"a document from {name}{_other_documents(other_counts)}")
+
+
+def _other_documents(counts: Mapping[str, int]) -> str:
+    """The numbers of documents that a phrase does not quote; empty if it quotes all."""
+    parts = [f"{count} {op}" for op, count in counts.items() if count]
+    return f" (other documents: {', '.join(parts)})" if parts else ""
 
 
 def _answer(facet: Facet) -> str:
@@ -249,6 +262,5 @@ def _fields(changes: Sequence[Change]) -> str:
         parts += [plain_text(value_note(change)) for change in named_changes]
         rest = [pointer_name(change.path) for change in op_changes[len(named_changes) :]]
         more = "more " if named_changes else ""
-        names = f"{', '.join(rest[:_MAX_FIELDS])}{'…' if len(rest) > _MAX_FIELDS else ''}"
-        parts += [f"{len(rest)} {more}field{'' if len(rest) == 1 else 's'} {op}: {names}"] if rest else []
+        parts += [f"{len(rest)} {more}field{'' if len(rest) == 1 else 's'} {op}: {_names(rest)}"] if rest else []
     return "; ".join(parts)

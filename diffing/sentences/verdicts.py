@@ -157,10 +157,11 @@ class OpenVerdict:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Resampling:
-    """A model answered the same request differently."""
+    """A model answered the same request differently. `has_earlier`: earlier steps differ, but not this request."""
 
     step: int
     consequence: Consequence
+    has_earlier: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

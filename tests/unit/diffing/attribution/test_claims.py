@@ -285,3 +285,19 @@ def test_answer_after_denied_call_counts() -> None:
     sentence = diff_of(failing_refund(), candidate, derived=True).attribution.sentence
     assert "not what the agent would have answered" not in sentence
     assert "the answer" in sentence
+
+
+def test_noise_mentions_earlier_differences() -> None:
+    """A query that found the same documents differs, too."""
+
+    def run(query: str, final: str) -> list[Spec]:
+        question = [system("Compare orders."), user("Is A-1 or A-2 better?")]
+        documents: JSONValue = [{"id": "d1", "content": "Orders are compared by price."}]
+        search = Spec(
+            type=StepType.RETRIEVAL, name="search", parent=1, input={"query": query}, output={"documents": documents}
+        )
+        return [agent(), search, model(question, reply(final)), output(final)]
+
+    report = diff_of(run("compare orders", "Both are fine."), run("comparison", "A-2 is the better one."))
+    assert report.attribution.verdict == "noise"
+    assert report.attribution.sentence.startswith("What differs before step 3 is not in its request. There the model")

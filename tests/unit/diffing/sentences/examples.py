@@ -97,7 +97,7 @@ def verdicts() -> Iterator[Verdict]:
     yield from (NoEffect(steps=2, change=PROMPT, more=1), NoEffect(steps=1, change=PROMPT, more=2))
     yield from (NothingInCommon(), NoExplanation(), OpenVerdict(changes=two), OpenVerdict(changes=many))
     yield OpenVerdict(changes=two, doubts=(Doubt(kind=DoubtKind.REQUEST, step=STEP),))
-    yield Resampling(step=3, consequence=story)
+    yield from (Resampling(step=3, consequence=story, has_earlier=has_earlier) for has_earlier in (False, True))
     for divergence in Divergence:
         yield Trials(
             task="7",
@@ -242,6 +242,7 @@ def facets() -> Iterator[Facet]:
     yield facet(WINDOW, None, None, message("removed"))
     yield facet(WINDOW, None, None, message("added"), message("added"))
     schemas: list[tuple[JSONValue, JSONValue]] = [({}, {"pay": 1}), ({"pay": 1}, {}), ({"pay": 1}, {"pay": 2})]
+    schemas += [({"pay": 1}, {"refund": 1}), ({"pay": 1, "find": 1}, {"pay": 2, "refund": 1, "book": 1})]
     for old, new in schemas:
         yield facet("tool schemas", old, new)
     yield facet("model", {"model": "m1"}, {"model": "m2"})
@@ -249,6 +250,8 @@ def facets() -> Iterator[Facet]:
         yield facet(kind, {"top_k": 1}, {"top_k": 2})
     yield facet("parameters", {}, {"seed": 2})
     yield facet("parameters", {"seed": 1, "top_k": 1}, {"top_k": 2})
+    yield facet("parameters", dict.fromkeys("abcd", 1), {"a": 2, "b": 2, "e": 1})
+    yield facet("parameters", dict.fromkeys("abcdefghijklm", 1), {})
     yield from documents()
     yield from results()
 
@@ -263,6 +266,9 @@ def documents() -> Iterator[Facet]:
         ([a], [b]),
         ([a], [a, b]),
         ([a, b], [a]),
+        ([a], [a, b, c]),
+        ([a, b, c], [a]),
+        ([a], [b, c]),
         ([a, b], [b, a]),
         ([a, b], [document("a", "A held."), c]),
     ]
