@@ -317,18 +317,33 @@ def window_origin(
 
 
 class Reach:
-    """The places that a change may reach, through recorded data flow and through the agent's own code."""
+    """The places that a change may reach, through recorded data flow, the agent's own code and the state of its tools.
+
+    A tool that was called differently may have left something else behind, even if it gave the same answer. That may
+    explain why the same call of a tool or a search was answered differently later.
+    """
 
     def __init__(self, comparison: Comparison, flow: Flow, entries: Mapping[int, Entry]) -> None:
         self._pairs, self._flow, self._entries = comparison.pairs, flow, entries
         self._changed = ChangedOutputs(comparison)
+        calls = [pair for pair in comparison.differing if pair.step.type in _WORLD]
+        self._writers = {
+            pair.place: pair for pair in calls if pair.step.type is StepType.TOOL and _calls_differently(pair)
+        }
+        self._readers = {
+            pair.place: entry_of(pair) for pair in calls if not _calls_differently(pair) and not pair.overridden
+        }
 
     def after(self, places: Collection[int]) -> set[int]:
         """Every place that a change at `places` may have reached."""
         places_after = set(self._flow.after(places))
         while True:
-            first = self._earliest({*places_after, *places})
-            new = {place for place, entry in self._entries.items() if _may_use(entry, first)} - places_after - {*places}
+            reached_places = {*places_after, *places}
+            first = self._earliest(reached_places)
+            first_call = _first([self._writers[place] for place in reached_places if place in self._writers])
+            new = {place for place, entry in self._entries.items() if _may_use(entry, first)}
+            new |= {place for place, entry in self._readers.items() if _may_use(entry, first_call)}
+            new -= reached_places
             if not new:
                 return places_after
             places_after |= new | self._flow.after(new)
@@ -337,8 +352,12 @@ class Reach:
         """The places from which a change may have reached `place`."""
         places_before = set(self._flow.before(place))
         while True:
-            last = self._latest({*places_before, place})
-            new = {pair.place for pair in self._changed.pairs if _may_feed(pair, last)} - places_before - {place}
+            earlier_places = {*places_before, place}
+            last = _latest(self._entries, earlier_places)
+            last_call = _latest(self._readers, earlier_places)
+            new = {pair.place for pair in self._changed.pairs if _may_feed(pair, last)}
+            new |= {pair.place for pair in self._writers.values() if _may_feed(pair, last_call)}
+            new -= earlier_places
             if not new:
                 return places_before
             for new_place in new:
@@ -348,13 +367,14 @@ class Reach:
         """The first differing outputs at these places, by side."""
         return _first([self._pairs[place] for place in places if self._pairs[place].answers_differently])
 
-    def _latest(self, places: Collection[int]) -> Entry:
-        """The last outputs that these places may contain, by side."""
-        entries = [self._entries[place] for place in places if place in self._entries]
-        return Entry(
-            base=max((entry.base for entry in entries), default=_NO_STEP),
-            candidate=max((entry.candidate for entry in entries), default=_NO_STEP),
-        )
+
+def _latest(entries: Mapping[int, Entry], places: Collection[int]) -> Entry:
+    """The last outputs that these places may contain, by side."""
+    own_entries = [entries[place] for place in places if place in entries]
+    return Entry(
+        base=max((entry.base for entry in own_entries), default=_NO_STEP),
+        candidate=max((entry.candidate for entry in own_entries), default=_NO_STEP),
+    )
 
 
 def _may_use(entry: Entry, first: Entry) -> bool:

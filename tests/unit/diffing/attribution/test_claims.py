@@ -301,3 +301,17 @@ def test_noise_mentions_earlier_differences() -> None:
     report = diff_of(run("compare orders", "Both are fine."), run("comparison", "A-2 is the better one."))
     assert report.attribution.verdict == "noise"
     assert report.attribution.sentence.startswith("What differs before step 3 is not in its request. There the model")
+
+
+def test_call_that_may_have_changed_state_is_not_ruled_out() -> None:
+    """The tool may have stored something else, which a later call of a tool returns."""
+
+    def run(level: str, name: str) -> list[Spec]:
+        final = f"Dear {name} customer"
+        request = [system("Greet."), user(f"Customer level {name}. Hi")]
+        calls = [tool("remember", "", {"level": level}, "ok"), tool("recall", "", {}, name)]
+        return [agent(), *calls, model(request, reply(final)), output(final)]
+
+    attribution = diff_of(run("vip", "gold"), run("std", "plain")).attribution
+    assert [cause.title for cause in attribution.alternatives] == ["Changing remember's level from vip to std"]
+    assert not any("Ruled out" in line for line in attribution.evidence)
