@@ -1,26 +1,42 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { stepQuery, stepsFromQuery } from "@/api/runs/runs";
-import type { Override, SessionView, StepDetail } from "@/api/schema";
+import type { JsonValue, Override, SessionView, StepDetail } from "@/api/schema";
 import { changedPlaces, textChanges } from "@/domain/diffs/textChanges";
 import { valueText } from "@/domain/overrides/details";
+import { fieldChanges } from "@/domain/overrides/fieldChanges";
 import { readModelInput, systemPrompt } from "@/domain/steps/content";
+import { isObject } from "@/ui/format/json";
 import { LongText } from "@/ui/TextView";
 
 interface Props {
   session: SessionView;
   override: Override;
-  /** The new value of the system prompt or of the output. */
-  text: string;
+  /** The new value of what the override changes. */
+  value: JsonValue;
 }
 
-/** The changed places of a prompt or an output, or its beginning if the recorded one is unknown. */
-export function ChangedText({ session, override, text }: Props): ReactElement {
-  const recordedText = useRecordedText(session, override);
-  if (recordedText === null) return <LongText text={text} limit={240} />;
+/** The changed places of a value, or its beginning if the recorded one is unknown. */
+export function ChangedText({ session, override, value }: Props): ReactElement {
+  const recordedValue = useRecordedValue(session, override);
+  if (recordedValue === undefined) return <LongText text={valueText(value)} limit={240} />;
+  const fields = fieldChanges(recordedValue, value);
+  if (!fields) return <Places before={valueText(recordedValue)} after={valueText(value)} />;
   return (
     <>
-      {changedPlaces(textChanges(recordedText, text)).map(({ kind, text: piece }, index) => {
+      {fields.map(({ name, before, after }) => (
+        <div key={name}>
+          <span className="muted">{name}</span> <Places before={before} after={after} />
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Places({ before, after }: { before: string; after: string }): ReactElement {
+  return (
+    <>
+      {changedPlaces(textChanges(before, after)).map(({ kind, text: piece }, index) => {
         if (kind === "same") return piece;
         const Mark = kind === "added" ? "ins" : "del";
         return (
@@ -33,8 +49,9 @@ export function ChangedText({ session, override, text }: Props): ReactElement {
   );
 }
 
-/** The text in the first step that the override changes. */
-function useRecordedText({ source_run, fork_sequence_no }: SessionView, { match, prompt }: Override): string | null {
+/** The value in the first step that the override changes. */
+function useRecordedValue({ source_run, fork_sequence_no }: SessionView, override: Override): JsonValue | undefined {
+  const { match, prompt } = override;
   const first = typeof match.step === "number" ? match.step : Math.max(fork_sequence_no, match.since ?? 1);
   const { data: page } = useQuery({ ...stepsFromQuery(source_run, first), enabled: typeof match.step !== "string" });
   const step = page?.steps.find(
@@ -44,10 +61,17 @@ function useRecordedText({ source_run, fork_sequence_no }: SessionView, { match,
       (match.model === null || match.model === model),
   );
   const { data: detail } = useQuery({ ...stepQuery(step?.id ?? ""), enabled: step !== undefined });
-  return detail ? (prompt ? promptOf(detail) : valueText(detail.output)) : null;
+  return detail && recordedValueOf(detail, override);
 }
 
-function promptOf({ input }: StepDetail): string | null {
+function recordedValueOf({ input, output }: StepDetail, override: Override): JsonValue | undefined {
+  if (override.prompt) return promptOf(input);
+  if (override.arguments) return input;
+  if (override.retrieval?.documents) return isObject(output) ? output["documents"] : undefined;
+  return output;
+}
+
+function promptOf(input: JsonValue): string | undefined {
   const request = readModelInput(input);
-  return request && systemPrompt(request);
+  return (request && systemPrompt(request)) ?? undefined;
 }

@@ -51,6 +51,21 @@ test("shows the changed place of a tool's answer", () => {
   expect(container.querySelector("del")?.textContent).toBe("42");
 });
 
+test("shows the changed place of a search result by its document", () => {
+  const policies = [
+    { id: "limit", content: "Up to 200 EUR." },
+    { id: "warranty", content: "24 months." },
+  ];
+  const documents = [{ id: "limit", content: "Up to 900 EUR." }, policies[1]];
+  const override = { ...noSettings, match: { ...anyStep, step: 2 }, retrieval: { documents } } as unknown as Override;
+  const session = aSession({ source_run: "r1", overrides: { overrides: [override] } });
+  renderInApp(<Plan session={session} />, [
+    [stepsFromQuery("r1", 2).queryKey, { steps: [aStep({ sequence_no: 2, id: "s2", type: "retrieval" })], next: null }],
+    [stepQuery("s2").queryKey, aStepDetail({ sequence_no: 2, id: "s2", output: { documents: policies } })],
+  ]);
+  expect(screen.getByRole("listitem").textContent).toBe("step 2documents limit Up to 200900 EUR.");
+});
+
 test("shows the changed place of a long prompt", () => {
   const recordedPrompt = "Keep to the policies. ".repeat(40);
   const session = aSession({

@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { policiesQuery, profilesQuery } from "@/api/replays/savedProfiles";
-import type { Override, SessionView, StepSummary } from "@/api/schema";
+import type { JsonValue, Override, SessionView, StepSummary } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { assumedSteps, reasonSentence } from "@/domain/steps/labels";
 import { LongText } from "@/ui/TextView";
@@ -85,14 +85,15 @@ function Overrides({ session }: { session: SessionView }): ReactElement {
     <ul className={classes.overrides}>
       {overrides.map((override, index) => {
         const words = describeOverride(override);
+        const changedValue = comparableValue(override);
         return (
           <li key={index}>
             <span className="muted">{words.scope}</span>
             {words.sets.map(({ name, value }) => (
               <div key={name}>
                 <b>{name}</b>{" "}
-                {isComparable(override, value) ? (
-                  <ChangedText session={session} override={override} text={value} />
+                {changedValue != null && valueText(changedValue) === value ? (
+                  <ChangedText session={session} override={override} value={changedValue} />
                 ) : (
                   value && <LongText text={value} limit={240} />
                 )}
@@ -105,8 +106,15 @@ function Overrides({ session }: { session: SessionView }): ReactElement {
   );
 }
 
-/** Whether a value is a system prompt or an output, which can be compared with the recorded one. */
-function isComparable({ prompt, tool, output }: Override, value: string): boolean {
-  if (prompt) return prompt.system === value;
-  return tool ? valueText(tool.output) === value : output !== null && valueText(output) === value;
+/** The new value that can be compared with the recorded one, if there is just one. */
+function comparableValue({
+  prompt,
+  tool,
+  output,
+  retrieval,
+  arguments: newArguments,
+}: Override): JsonValue | undefined {
+  const values = [prompt?.system, tool?.output, output, retrieval?.documents, newArguments];
+  const changes = values.filter((value) => value != null);
+  return changes.length === 1 ? changes[0] : undefined;
 }

@@ -93,7 +93,9 @@ export function PolicyDetails({ policy, onChange }: Props): ReactElement {
           placeholder={policy.tools?.[rule]?.length ? "" : placeholder}
         />
       ))}
-      <p className="muted">Names or patterns such as refund_*.</p>
+      <p className="muted">
+        Names or patterns such as refund_*. Calls with a recorded result get it without a question.
+      </p>
       <div className={classes.pair}>
         {LIMITS.map((limit) => (
           <NumberInput
