@@ -131,6 +131,7 @@ def _begin(session: ReplaySession, runner: Runner) -> None:
         runner=runner,
         # The deadline counts from here: while no agent ran, none could end.
         started_at=Now(),
+        operator_wait=timedelta(0),
         current="",
         question=None,
         held_back_tools=[],

@@ -1,7 +1,7 @@
 """Follow a session whose agent runs: write its steps while they arrive, and end it."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -47,12 +47,8 @@ def interruption(session_id: UUID, owner: str) -> Interruption | None:
         return "taken over"
     if session.cancel_requested:
         return "cancelled"
-    limit_s = session.policy["budget"]["deadline_s"]
-    is_late = (
-        session.question is None
-        and limit_s is not None
-        and datetime.now(UTC) - (session.started_at or session.created_at) > timedelta(seconds=limit_s)
-    )
+    deadline = session.deadline
+    is_late = session.question is None and deadline is not None and datetime.now(UTC) > deadline
     return "deadline" if is_late else None
 
 

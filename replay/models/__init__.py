@@ -15,7 +15,7 @@ from replay.models.searches import (
     ProofProbe,
     UnchangedReplay,
 )
-from replay.models.sessions import Attempt, ReplaySession, SessionMessage
+from replay.models.sessions import Attempt, ReplaySession, SessionMessage, wait_until_now
 
 __all__ = [
     "AgentCalibration",
@@ -46,4 +46,5 @@ __all__ = [
     "ToolDecision",
     "Trial",
     "UnchangedReplay",
+    "wait_until_now",
 ]

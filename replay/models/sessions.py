@@ -1,6 +1,11 @@
 """Tables for replay sessions: request and progress, live calls, event log."""
 
+from datetime import UTC, datetime, timedelta
+
 from django.db import models
+from django.db.models import F
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Coalesce, Now
 
 from replay.core.vocabulary import COMPLETED, OPEN_STATUSES, AttemptStatus, Engine, SessionStatus
 from replay.models.reruns import Rerun
@@ -72,6 +77,9 @@ class ReplaySession(models.Model):
     last_seq = models.PositiveIntegerField(default=0, help_text="of its messages")
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
+    operator_wait = models.DurationField(
+        default=timedelta(0), help_text="for the operator; does not count for its deadline"
+    )
     ended_at = models.DateTimeField(null=True)
     compared_at = models.DateTimeField(null=True, help_text="when its diff was computed, or failed")
 
@@ -93,6 +101,19 @@ class ReplaySession(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id} ({self.status})"
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When its policy's limit of time ends; None without a limit."""
+        limit_s = self.policy["budget"]["deadline_s"]
+        if limit_s is None:
+            return None
+        return (self.started_at or datetime.now(UTC)) + self.operator_wait + timedelta(seconds=limit_s)
+
+
+def wait_until_now() -> CombinedExpression:
+    """Return `operator_wait` of a session that goes on; it has waited since its last heartbeat."""
+    return F("operator_wait") + (Now() - Coalesce("heartbeat_at", Now()))
 
 
 class Attempt(models.Model):

@@ -17,7 +17,7 @@ from replay.core.errors import SessionConflict
 from replay.core.vocabulary import SessionStatus
 from replay.execution import event_log
 from replay.execution.messages import OperatorQuestion
-from replay.models import ReplaySession, Rerun, RerunQuestion
+from replay.models import ReplaySession, Rerun, RerunQuestion, wait_until_now
 from traces.core.json_types import JSONObject, JSONValue
 from traces.transitions import move
 
@@ -111,11 +111,11 @@ def show(rerun: Rerun) -> None:
     }
     waiting = sessions.filter(status=SessionStatus.AWAITING_OPERATOR)
     if question is not None:
-        move(sessions, SessionStatus.RUNNING, SessionStatus.AWAITING_OPERATOR, **columns)
+        move(sessions, SessionStatus.RUNNING, SessionStatus.AWAITING_OPERATOR, heartbeat_at=Now(), **columns)
         waiting.update(**columns)
     # If its runner is away, it goes on waiting for that.
     elif not waiting.filter(owner="").update(**columns) and move(
-        waiting, SessionStatus.AWAITING_OPERATOR, SessionStatus.PENDING, **columns
+        waiting, SessionStatus.AWAITING_OPERATOR, SessionStatus.PENDING, operator_wait=wait_until_now(), **columns
     ):
         move(sessions, SessionStatus.PENDING, SessionStatus.RUNNING, heartbeat_at=Now())
     event_log.append(session.id, "session")

@@ -16,7 +16,7 @@ from replay.execution import event_log, leases, observers, runner, task_names
 from replay.execution.derived_run import container_status
 from replay.execution.session_redaction import SessionRedaction
 from replay.hooks import session_lifecycle
-from replay.models import ReplaySession, Rerun
+from replay.models import ReplaySession, Rerun, wait_until_now
 from replay.questions import services as questions
 from replay.resolution.lost_recordings import ARTIFACT_MISSING
 from replay.runners import consents
@@ -180,6 +180,7 @@ def _resume(session: ReplaySession, _: int, answers: JSONObject) -> bool:
         question=None,
         answers=answers,
         current="",
+        operator_wait=wait_until_now(),
     )
     if is_resumed:
         event_log.append(session.id, "session")

@@ -56,9 +56,7 @@ class AttemptJournal:
         self._hooks = hooks
         self._cost_usd = row.session.cost_usd
         self._calls = row.session.live_calls
-        started_at = row.session.started_at or datetime.now(UTC)
-        limit = policy.budget.deadline_s
-        self._deadline = None if limit is None else started_at + timedelta(seconds=limit)
+        self._deadline = row.session.deadline
 
     def repeat(
         self,

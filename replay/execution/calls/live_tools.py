@@ -14,7 +14,7 @@ from replay.core.vocabulary import AttemptStatus, SessionStatus
 from replay.execution import event_log
 from replay.execution.calls.attempts import INTERRUPTION, AttemptJournal, Watch
 from replay.live import outages, timeouts, tools
-from replay.models import Attempt, ReplaySession
+from replay.models import Attempt, ReplaySession, wait_until_now
 from replay.resolution.operator_outputs import answer_from_operator
 from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.transitions import move
@@ -95,7 +95,8 @@ def _store_success(journal: AttemptJournal, attempt: Attempt, result: tools.Tool
 
 def _withdraw_question(session_id: UUID, step: int) -> None:
     pending_question = ReplaySession.objects.filter(id=session_id, question__sequence_no=step)
-    if move(pending_question, SessionStatus.AWAITING_OPERATOR, SessionStatus.PENDING, question=None, current=""):
+    columns = {"question": None, "current": "", "operator_wait": wait_until_now()}
+    if move(pending_question, SessionStatus.AWAITING_OPERATOR, SessionStatus.PENDING, **columns):
         event_log.append(session_id, "session")
 
 

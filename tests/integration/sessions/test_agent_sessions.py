@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.db.models.functions import Now
 from django.test import Client
 from pytest_django import Settings
@@ -139,7 +140,7 @@ def test_values_of_variables_go_when_the_session_ends(client: Client, body: dict
 
 def test_session_waits_while_its_agent_asks(client: Client, body: dict[str, Any]) -> None:
     desk = add_runner(Run.objects.get().app, "desk-1")
-    body["policy"] = {"tools": {"ask": ["send_*"]}}
+    body["policy"] = {"tools": {"ask": ["send_*"]}, "budget": {"deadline_s": 600}}
     id = post(client, "/replays", body).json()["id"]
     session = dispatch.claim(desk)
     assert session is not None
@@ -167,7 +168,10 @@ def test_session_waits_while_its_agent_asks(client: Client, body: dict[str, Any]
     assert view() == ("awaiting_operator", "", {"city": "Rome"})
     assert dispatch.adopt(session.id, desk) is not None
     assert view() == ("awaiting_operator", "here", {"city": "Rome"})
+    an_hour_ago = F("started_at") - timedelta(hours=1)
+    ReplaySession.objects.update(started_at=an_hour_ago, heartbeat_at=an_hour_ago)
     post(client, f"/replays/{id}/answer", {"sequence_no": 2, "action": "fallback"})
+    assert progress.interruption(session.id, "here") is None
     assert (ask("Rome"), view()) == ("refusal", ("running", "here", None))
     assert ask("Oslo") == "ask"
     progress.finish(session.id, "here", exit_code=5)

@@ -4,11 +4,12 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F
 
 from replay.execution import runner, task_names
 from replay.models import ReplaySession
 from replay.sessions import prepare, queries, services
-from replay.sessions.schemas import ReplayRequest, SessionView
+from replay.sessions.schemas import OperatorAnswer, ReplayRequest, SessionView
 from tests.support.queues import capture_tasks
 from tests.support.replay_runs import order_desk
 from traces.models import Run, Step
@@ -99,6 +100,18 @@ def test_deadline_counts_from_session_start() -> None:
     ReplaySession.objects.update(started_at=datetime.now(UTC) - timedelta(hours=1))
     runner.execute(session.id)
     assert queries.session_view(session.id).error_code == "budget_deadline"
+
+
+def test_deadline_leaves_out_the_wait_for_an_answer() -> None:
+    view, _ = launch(ASKS_MORE, tools={"ask": ["get_*"]}, budget={"deadline_s": 600})
+    an_hour_ago = F("started_at") - timedelta(hours=1)
+    ReplaySession.objects.update(started_at=an_hour_ago, heartbeat_at=an_hour_ago)
+    assert view.question is not None
+    services.answer(view.id, OperatorAnswer(sequence_no=view.question.sequence_no, action="fallback"))
+    runner.execute(view.id)
+    view = queries.session_view(view.id)
+    assert (view.status, view.error_code) == ("completed_mixed", "")
+    assert ReplaySession.objects.get().operator_wait > timedelta(minutes=59)
 
 
 def test_failed_step_survives_worker_crash(monkeypatch: pytest.MonkeyPatch) -> None:
