@@ -35,7 +35,8 @@ export const CLIENTS: readonly Client[] = [
     name: "Unchanged agent",
     note: "Records an agent without changing its code: Python by itself, other languages through the gateway.",
     lines: ({ url, token }) => [
-      [env("FORKPOINT_URL", url), ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)])].join(" && "),
+      env("FORKPOINT_URL", url),
+      ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)]),
       "forkpoint record -- python agent.py",
     ],
   },
@@ -44,7 +45,8 @@ export const CLIENTS: readonly Client[] = [
     name: "OpenTelemetry",
     note: "Any language: OpenInference, Traceloop, OpenTelemetry GenAI, Vercel AI SDK and every OTLP/HTTP exporter.",
     lines: ({ url, token }) => [
-      `${env("OTEL_EXPORTER_OTLP_ENDPOINT", url)} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf`,
+      env("OTEL_EXPORTER_OTLP_ENDPOINT", url),
+      env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
       ...(token === null ? [] : [env("OTEL_EXPORTER_OTLP_HEADERS", `"Authorization=Bearer%20${token}"`)]),
     ],
   },
@@ -53,8 +55,10 @@ export const CLIENTS: readonly Client[] = [
     name: "Langfuse",
     note: "Python SDK 2 to 5 and JavaScript SDK 5, with scores; in Python, with media.",
     lines: ({ url, token }) => [
-      `${env("LANGFUSE_HOST", url)} ${env("LANGFUSE_BASE_URL", url)}`,
-      `${env("LANGFUSE_PUBLIC_KEY", "pk-lf-forkpoint")} ${env("LANGFUSE_SECRET_KEY", token ?? ANY_KEY)}`,
+      env("LANGFUSE_HOST", url),
+      env("LANGFUSE_BASE_URL", url),
+      env("LANGFUSE_PUBLIC_KEY", "pk-lf-forkpoint"),
+      env("LANGFUSE_SECRET_KEY", token ?? ANY_KEY),
     ],
   },
   {
@@ -62,7 +66,8 @@ export const CLIENTS: readonly Client[] = [
     name: "LangSmith",
     note: "LangChain and LangGraph, with feedback.",
     lines: ({ url, token }) => [
-      `${env("LANGSMITH_TRACING", "true")} ${env("LANGSMITH_ENDPOINT", `${url}/langsmith`)}`,
+      env("LANGSMITH_TRACING", "true"),
+      env("LANGSMITH_ENDPOINT", `${url}/langsmith`),
       env("LANGSMITH_API_KEY", token ?? ANY_KEY),
     ],
   },
@@ -71,7 +76,8 @@ export const CLIENTS: readonly Client[] = [
     name: "Claude Code, Codex",
     note: "Sends sessions while they are written, and resumes where it stopped.",
     lines: ({ url, token }) => [
-      [env("FORKPOINT_URL", url), ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)])].join(" && "),
+      env("FORKPOINT_URL", url),
+      ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)]),
       "forkpoint watch",
     ],
   },
