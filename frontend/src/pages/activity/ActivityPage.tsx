@@ -20,8 +20,8 @@ import { PageHeader } from "@/ui/Page";
 import classes from "./ActivityPage.module.css";
 import { Filters } from "./Filters";
 import { KindIcon } from "./KindIcon";
-import { isFiltered } from "./search";
-import { findingWords, stateWords, subjectWords } from "./wording";
+import { isFiltered, type ActivitySearch } from "./search";
+import { emptyWords, findingWords, stateWords, subjectWords } from "./wording";
 import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/activity");
@@ -61,7 +61,7 @@ export function ActivityPage(): ReactElement {
               columns={withAuthors ? [...COLUMNS, AUTHOR, COST, TIME] : [...COLUMNS, COST, TIME]}
               rows={pages.flatMap((page) => page.activities)}
               groupOf={({ created_at }) => dayTitle(created_at)}
-              empty={isFiltered(search) ? <NoMatch /> : <NoActivity />}
+              empty={<Empty search={search} />}
               onOpen={(entry) => void navigate(linkTo(entry))}
             />
           )}
@@ -80,26 +80,16 @@ export function ActivityPage(): ReactElement {
 
 const isOpen = ({ state }: Activity) => state === "running" || state === "waiting";
 
-function NoMatch(): ReactElement {
-  return (
-    <EmptyState
-      icon={<IconActivity size={28} stroke={1.5} />}
-      title="No activity matches"
-      action={<Link {...paths.activity()}>Clear the filters</Link>}
-    >
-      Change or clear a filter to see more.
-    </EmptyState>
+function Empty({ search }: { search: ActivitySearch }): ReactElement {
+  const { title, text } = emptyWords(search);
+  const action = isFiltered(search) ? (
+    <Link {...paths.activity()}>Show all activity</Link>
+  ) : (
+    <Link {...paths.runs()}>Go to runs</Link>
   );
-}
-
-function NoActivity(): ReactElement {
   return (
-    <EmptyState
-      icon={<IconActivity size={28} stroke={1.5} />}
-      title="Nothing here yet"
-      action={<Link {...paths.runs()}>Go to runs</Link>}
-    >
-      Open a run, pick the step where it went wrong, press <b>f</b>, change one thing and replay.
+    <EmptyState icon={<IconActivity size={28} stroke={1.5} />} title={title} action={action}>
+      {text}
     </EmptyState>
   );
 }

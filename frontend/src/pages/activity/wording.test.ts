@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Activity } from "@/api/schema";
-import { findingWords, stateWords, subjectWords } from "./wording";
+import { emptyWords, findingWords, stateWords, subjectWords } from "./wording";
 
 const entry: Activity = {
   kind: "replay",
@@ -40,4 +40,10 @@ test("says what came of it", () => {
 test("says how far it is", () => {
   expect(stateWords({ ...entry, state: "running", progress: { finished: 2, total: 9 } }).words).toBe("Running: 2 of 9");
   expect(stateWords(entry).words).toBe("Done");
+});
+
+test("an empty kind says how to get its first entry", () => {
+  expect(emptyWords({ kind: "proof" })).toEqual({ title: "No proofs yet", text: "Open a diff and press Prove it." });
+  expect(emptyWords({}).title).toBe("Nothing here yet");
+  expect(emptyWords({ kind: "proof", state: "failed" }).title).toBe("No activity matches");
 });
