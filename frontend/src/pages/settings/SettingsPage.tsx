@@ -7,6 +7,7 @@ import { paths } from "@/app/paths";
 import { EmptyState } from "@/ui/EmptyState";
 import { LoadedList } from "@/ui/ListPage";
 import { Page, PageHeader } from "@/ui/Page";
+import { AccountPanel } from "./AccountPanel";
 import { AppearancePanel } from "./AppearancePanel";
 import { ConfigurationPanel } from "./ConfigurationPanel";
 import { ProvidersPanel } from "./ProvidersPanel";
@@ -39,6 +40,7 @@ export function SettingsPage(): ReactElement {
       <HooksLink />
       <ConnectLink />
       <AppearancePanel />
+      {access && <AccountPanel access={access} />}
       {access && (isAdmin ? <AdminSettings isOpen={!access.login_required} /> : <AdminOnly />)}
     </Page>
   );
@@ -166,7 +168,7 @@ function ConnectLink(): ReactElement {
 function AdminOnly(): ReactElement {
   return (
     <section className="panel">
-      <EmptyState title="Only admins can see the settings">
+      <EmptyState title="Only admins can see tokens, model providers and the configuration">
         Ask an admin of this server, or sign in with a token that has the admin role.
       </EmptyState>
     </section>
