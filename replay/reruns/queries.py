@@ -47,7 +47,7 @@ def view(rerun: Rerun) -> RerunView:
     difference = next((call.difference for call in calls if call.difference is not None), _tool_difference(rerun))
     missing_steps = _without_samples(rerun, [no for no in _model_steps(rerun) if no not in numbers])
     covered_steps = _covered_steps(rerun, missing_steps)
-    exact_numbers = [call.sequence_no for call in calls if call.label == Label.EXACT]
+    exact_numbers = {call.sequence_no for call in calls if call.label == Label.EXACT}
     from_replay = len(_replay_outputs(rerun, exact_numbers))
     return RerunView(
         id=rerun.id,
@@ -82,7 +82,8 @@ def view(rerun: Rerun) -> RerunView:
 
 def _replay_outputs(rerun: Rerun, numbers: Collection[int | None]) -> set[int]:
     """Return those recorded steps whose outputs no agent produced: the recording is itself a replay."""
-    steps = Step.objects.filter(run_id=rerun.source_run_id, sequence_no__in=numbers, label__in=REPLAY_LABELS)
+    recorded_numbers = [no for no in numbers if no is not None]
+    steps = Step.objects.filter(run_id=rerun.source_run_id, sequence_no__in=recorded_numbers, label__in=REPLAY_LABELS)
     return set(steps.values_list("sequence_no", flat=True))
 
 

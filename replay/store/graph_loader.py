@@ -48,7 +48,8 @@ def _containers_around(run_id: UUID, fork: int) -> set[int]:
     """Numbers of the containers before the fork that enclose steps after it."""
     inner = Step.objects.filter(run_id=run_id, sequence_no__gte=fork)
     numbers: set[int] = set()
-    while level := {*inner.filter(parent_no__lt=fork).values_list("parent_no", flat=True).distinct()} - numbers:
+    while parents := inner.filter(parent_no__lt=fork).values_list("parent_no", flat=True).distinct():
+        level = {no for no in parents if no is not None}
         numbers |= level
         inner = Step.objects.filter(run_id=run_id, sequence_no__in=level)
     return numbers
