@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, Sum
 
 from diffing.models import DiffReport
 from replay.checks.schemas import CheckResult
@@ -18,7 +18,8 @@ from replay.models import Attempt, BisectionProbe, ExperimentRow, ProofProbe, Re
 from replay.sessions.queries import change_of
 from traces.captions.queries import Captions, captions_of
 from traces.core.schema import LabelCounts
-from traces.models import Run
+from traces.models import Run, Step
+from traces.payloads.replay_labels import REPLAY_LABELS
 
 MAX_RUNS: Final = 1_000
 _MAX_DEPTH: Final = 50
@@ -46,6 +47,8 @@ class _TreeData:
     scores: Mapping[UUID, tuple[float | None, ...]]
     latencies: Mapping[UUID, float | None]
     captions: Captions
+    # Steps before the fork that are not exact, by run and label.
+    inexact_counts: Mapping[UUID, Mapping[str, int]]
 
 
 def tree(requested_run: Run) -> RunTree:
@@ -115,8 +118,28 @@ def _load_data(runs: Collection[Run]) -> _TreeData:
         purposes=_purposes(ids),
         latencies=dict(latencies),
         captions=captions_of(runs),
+        inexact_counts=_inexact_counts(runs),
         scores={id: tuple(scores) for id, *scores in reports.values_list(*columns)},
     )
+
+
+def _inexact_counts(runs: Collection[Run]) -> dict[UUID, dict[str, int]]:
+    """Count the inherited steps that are not exact: only forks of replays have some."""
+    replays = {run.id for run in runs if run.cached_count or run.simulated_count}
+    forks = [run.id for run in runs if run.source_run_id in replays]
+    counts: dict[UUID, dict[str, int]] = {}
+    if forks:
+        steps = Step.objects.filter(run__in=forks, sequence_no__lt=F("run__fork_sequence_no"))
+        rows = steps.filter(label__in=REPLAY_LABELS).values_list("run_id", "label").annotate(Count("id"))
+        for run_id, label, count in rows:
+            counts.setdefault(run_id, {})[label] = count
+    return counts
+
+
+def _labels_before(run: Run, inexact_counts: Mapping[str, int]) -> LabelCounts:
+    count = (run.fork_sequence_no or 1) - 1 if run.source_run_id else 0
+    cached, simulated = (inexact_counts.get(label, 0) for label in REPLAY_LABELS)
+    return LabelCounts(live=0, exact=count - cached - simulated, cached=cached, simulated=simulated)
 
 
 def _rerun_diffs(runs: Collection[Run]) -> dict[UUID | None, UUID]:
@@ -206,6 +229,7 @@ def _view(run: Run, depth: int, data: _TreeData, root: Run) -> TreeRun:
         errors=run.error_count,
         steps=run.step_count,
         labels=LabelCounts(live=run.step_count - sum(counts.values()), **counts),
+        labels_before_fork=_labels_before(run, data.inexact_counts.get(run.id, {})),
         fork_sequence_no=run.fork_sequence_no,
         origin=purpose.origin,
         origin_id=purpose.id,

@@ -9316,6 +9316,7 @@ export interface components {
             /** Steps */
             steps: number;
             labels: components["schemas"]["LabelCounts"];
+            labels_before_fork: components["schemas"]["LabelCounts"];
             /** Fork Sequence No */
             fork_sequence_no: number | null;
             /**

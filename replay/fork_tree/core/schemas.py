@@ -27,6 +27,8 @@ class TreeRun(Caption):
     errors: int
     steps: int
     labels: LabelCounts
+    # Of these, the steps before the fork.
+    labels_before_fork: LabelCounts
     fork_sequence_no: int | None
     origin: Origin
     # Id of the experiment, the bisection or the diff of a proof.

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from replay.execution import runner, task_names
+from replay.fork_tree import queries as tree_queries
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
 from tests.support.queues import capture_tasks
@@ -66,6 +67,11 @@ def test_reused_outputs_of_a_replay_keep_their_labels() -> None:
         last = replay(copy.run, 10, entries)
         assert {**labels(last), 10: own_labels[10]} == own_labels
         assert last.divergences == []
+        assert last.run is not None
+        row = next(run for run in tree_queries.tree(Run.objects.get(id=last.run)).runs if run.id == last.run)
+        steps = Step.objects.filter(run_id=last.run, sequence_no__lt=10)
+        assert row.labels_before_fork.exact == steps.filter(label="exact").count()
+        assert row.labels_before_fork.simulated == steps.filter(label="simulated").count() > 0
 
 
 @pytest.mark.parametrize("fork", [1, 10])

@@ -14,6 +14,7 @@ const root: TreeRun = {
   errors: 0,
   steps: 10,
   labels: { live: 10, exact: 0, cached: 0, simulated: 0 },
+  labels_before_fork: { live: 0, exact: 0, cached: 0, simulated: 0 },
   fork_sequence_no: null,
   title: "",
   note: "",
@@ -44,10 +45,19 @@ const fork = (id: string, parent: string, change: Partial<TreeRun> = {}): TreeRu
   origin: "fork",
   fork_sequence_no: 5,
   labels: { live: 0, exact: 6, cached: 1, simulated: 3 },
+  labels_before_fork: { live: 0, exact: 4, cached: 0, simulated: 0 },
   ...change,
 });
 
 describe("the drawing", () => {
+  it("leaves out steps that a fork of a replay inherits under any label", () => {
+    const { segments } = lineOf(fork("a", "r", { labels_before_fork: { live: 0, exact: 2, cached: 0, simulated: 2 } }));
+    expect(segments).toEqual([
+      { mark: "exact", start: 5, end: 9 },
+      { mark: "cached", start: 9, end: 10 },
+      { mark: "simulated", start: 10, end: 11 },
+    ]);
+  });
   it("starts each fork at its branch point", () => {
     expect(lineOf(root)).toEqual({ start: 1, segments: [{ mark: "live", start: 1, end: 11 }] });
     const { start, segments } = lineOf(fork("a", "r"));

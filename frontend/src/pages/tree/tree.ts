@@ -49,14 +49,9 @@ export function branchesOf(runs: readonly TreeRun[]): boolean[][] {
 
 /** The steps after the fork by label; those before it belong to the source. A failed run ends in red. */
 function segmentsOf(run: TreeRun, start: number): Segment[] {
-  const { live, exact, cached, simulated } = run.labels;
-  const inheritedCount = run.parent === null ? 0 : start - 1;
-  const parts: [Mark, number][] = [
-    ["live", live],
-    ["exact", Math.max(0, exact - inheritedCount)],
-    ["cached", cached],
-    ["simulated", simulated],
-  ];
+  const labels = ["live", "exact", "cached", "simulated"] as const;
+  // A run has counts only once it is sealed.
+  const parts = labels.map((label) => [label, Math.max(0, run.labels[label] - run.labels_before_fork[label])] as const);
   const marks: Segment[] = [];
   let position = start;
   for (const [mark, size] of parts) {
