@@ -154,13 +154,16 @@ def stop(session_id: UUID, owner: str, reason: Interruption) -> None:
 def _end(session: ReplaySession, owner: str, status: SessionStatus, *, exit_code: int | None, **columns: Any) -> None:
     """Move a session to an end state, seal its run, and let everything that waits for it go on."""
     rerun, now = _rerun(session), datetime.now(UTC)
-    has_failed = exit_code != 0 or status in FAILED
+    if status == SessionStatus.CANCELLED:
+        run_status = RunStatus.PARTIAL
+    else:
+        run_status = RunStatus.FAILED if exit_code != 0 or status in FAILED else RunStatus.COMPLETED
     with transaction.atomic():
         columns |= {"current": "", "ended_at": now, "unused_calls": reruns.view(rerun).unused_steps}
         SessionRow(session, owner).leave(status, **columns)
         Rerun.objects.filter(id=rerun.id).update(ended_at=now, exit_code=exit_code)
         if session.run_id is not None:
-            traces.seal_run(session.run_id, RunStatus.FAILED if has_failed else RunStatus.COMPLETED)
+            traces.seal_run(session.run_id, run_status)
             observers.run_sealed(session.run_id)
         rerun.calls.update(exchange=None)
         rerun.reports.all().delete()

@@ -203,7 +203,9 @@ def _end(
         session = ReplaySession.objects.get(id=session_id)
         container_status.cut_off(session)
         if session.run_id is not None:
-            traces.seal_run(session.run_id, RunStatus.FAILED)
+            # Who cancels a replay says nothing about its outcome.
+            is_cancelled = status == SessionStatus.CANCELLED
+            traces.seal_run(session.run_id, RunStatus.PARTIAL if is_cancelled else RunStatus.FAILED)
             observers.run_sealed(session.run_id)
         event_log.append(session_id, "session")
     session_lifecycle.fire_end(session_id)

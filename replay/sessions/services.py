@@ -127,7 +127,7 @@ def cancel(session_id: UUID) -> ReplaySession:
             # Its agent may still run on a machine that cannot be reached: its calls get no further answers.
             Rerun.objects.filter(session=session_id, ended_at=None).update(ended_at=datetime.now(UTC))
             if session.run_id is not None:
-                traces.seal_run(session.run_id, RunStatus.FAILED)
+                traces.seal_run(session.run_id, RunStatus.PARTIAL)
                 observers.run_sealed(session.run_id)
                 transaction.on_commit(partial(session_lifecycle.fire_end, session_id))
             event_log.append(session_id, "session")

@@ -142,4 +142,5 @@ def test_session_cancelled_while_waiting_has_no_outcome() -> None:
     services.cancel(view.id)
     view = queries.session_view(view.id)
     assert (view.status, ReplaySession.objects.get().question) == ("cancelled", None)
+    assert (view.outcome, Run.objects.get(replayed_by=view.id).status) == ("unknown", "partial")
     assert container_states(view) == [("partial", False), ("partial", False)]
