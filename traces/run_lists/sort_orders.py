@@ -202,16 +202,16 @@ def _key(value: Any, sort: Sort) -> Any:
         case "started_at":
             return datetime.fromisoformat(value).astimezone(UTC)
         case "cost_usd":
-            return _within(Decimal(value))
+            return _comparable(Decimal(value))
         case "duration_ms":
-            return _within(float(value))
+            return _comparable(float(value))
         case "sort_name":
             return str(value)
         case _:
-            return _within(int(value))
+            return _comparable(int(value))
 
 
-def _within(number: N) -> N:
+def _comparable(number: N) -> N:
     """Return a number that a column can be compared with; raise `ValueError` or `InvalidOperation` for others."""
     if not abs(number) < _TOO_LARGE:
         raise ValueError(number)
