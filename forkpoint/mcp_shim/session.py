@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from http.client import HTTPException
 from typing import Any, Final
 from urllib.request import Request
 
@@ -19,6 +20,8 @@ _TIMEOUT_S: Final = 60.0
 _OPERATOR_S: Final = 3600.0
 _OUTAGE_S: Final = 120.0
 _POLL_S: Final = 0.5
+# A message may be nested as deeply as it can just be read, and not be written with more around it.
+_FAILURES: Final = (OSError, HTTPException, ValueError, RecursionError)
 
 
 class Session:
@@ -36,7 +39,7 @@ class Session:
         """
         try:
             return self._ask(request, call, client_answers=client_answers)
-        except (OSError, ValueError) as error:
+        except _FAILURES as error:
             self._fail(error)
         return {"request": None}
 
@@ -48,7 +51,7 @@ class Session:
             is_last = not goes_on() or time.monotonic() > end
             try:
                 decision = self._ask(request, call, is_last=is_last)
-            except (OSError, ValueError) as error:
+            except _FAILURES as error:
                 if getattr(error, "code", 500) < 500 or time.monotonic() - last_contact > _OUTAGE_S:
                     self._fail(error)
                 time.sleep(_POLL_S)
@@ -68,7 +71,7 @@ class Session:
             report["messages"] = request.messages
         try:
             self._post("/exchanges", report)
-        except (OSError, ValueError) as error:
+        except _FAILURES as error:
             self._fail(error)
 
     def _ask(

@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any, Final
 from uuid import uuid4
 
@@ -54,7 +54,7 @@ class Shim:
         # Requests to the client of which the answer is awaited, and those of the server as they are recorded.
         self._questions: dict[Any, queue.SimpleQueue[Message]] = {}
         self._server_questions: dict[Any, Message] = {}
-        self._is_over = threading.Event()
+        self._is_over, self._is_silent = threading.Event(), threading.Event()
         # What the client said of itself.
         self._parameters: Any = _DEFAULT_PARAMETERS
         self._is_ready = threading.Event()
@@ -202,7 +202,8 @@ class Shim:
     def _ask(self, request: OpenRequest) -> None:
         id = request.message["id"]
         self._open[id] = request
-        is_sent = self._tell(request.line)
+        # A server may read on after the end of its output.
+        is_sent = self._tell(request.line) and not self._is_silent.is_set()
         if not is_sent and self._open.pop(id, None) is not None:
             self._fail(request, "the MCP server has ended")
 
@@ -220,11 +221,13 @@ class Shim:
 
     def _read_server(self, server: subprocess.Popen[bytes]) -> None:
         """Pass on what the server says until it ends."""
-        for line in server.stdout or ():
-            # The client gets what its server wrote, to the byte and also where it is no message.
-            answers_shim = [self._is_own(message) for message in parse(line)]
-            if not any(answers_shim):
-                self._write_line(line)
+        with server.stdout or nullcontext(()) as lines:
+            for line in lines:
+                # The client gets what its server wrote, to the byte and also where it is no message.
+                answers_shim = [self._is_own(message) for message in parse(line)]
+                if not any(answers_shim):
+                    self._write_line(line)
+        self._is_silent.set()
         self._is_ready.set()
         while self._open:
             _, request = self._open.popitem()
@@ -255,7 +258,8 @@ class Shim:
 
     def _hear(self, message: Message) -> None:
         """Note what the server says with the latest request that may be meant."""
-        requests = [request for request in self._open.values() if is_about(message, request.message)]
+        # A copy, because calls that begin meanwhile are added.
+        requests = [request for request in [*self._open.values()] if is_about(message, request.message)]
         item = requests[-1].hear(message) if requests else None
         if item is not None and is_question(item):
             self._server_questions[message["id"]] = item
