@@ -96,7 +96,7 @@ class Everyone(leases.Observer):
 def test_cancelling_does_not_wait_for_the_worker_that_ends_the_run() -> None:
     session = launch()
     leases.claim(session.id, leases.new_owner())
-    worker = connection.copy()  # type: ignore[no-untyped-call]  # of Django
+    worker = connection.copy()
     worker.set_autocommit(False)
     try:
         with worker.cursor() as cursor, connection.cursor() as limit:
