@@ -78,20 +78,19 @@ def is_configuration(
     has words of the content in common with the changed one. A text with a number, which code may have computed, can be
     equal by chance: it takes two witnesses.
     """
-    text = _text_at(node, item, payload)
-    missing = 2 if any(map(str.isdigit, text)) else 1
+    text, support = "", 0
     for witness in witnesses:
         if not _differs(witness.outputs.get(change.node.no, ""), change, payload):
             continue
         first_step = witness.contents.get((node.type, node.name, item.digest))
         if first_step is None:
             return False
-        # Later witnesses may still lack the content.
-        missing -= missing > 0 and not (
+        text = text or _text_at(node, item, payload)
+        support += not (
             _was_returned(witness, first_step, change, payload)
             or _shares_words(text, change, payload(witness.outputs[change.node.no]))
         )
-    return missing == 0
+    return support >= (2 if any(map(str.isdigit, text)) else 1)
 
 
 def _differs(ref: str, change: Change, payload: Callable[[str], JSONValue]) -> bool:
