@@ -1,7 +1,9 @@
 """The benchmark page of the docs: the text of `page.md` with the tables of one full run."""
 
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -36,8 +38,8 @@ def _tables(results: Results) -> Iterator[tuple[str, Table]]:
         yield "by_kind", program_tables.results_by_kind(results.p)
     if results.a:
         yield "by_split", tables.causes_by_split(results.a)
-        yield "by_level", tables.levels_table(results.a)
-        yield "baselines", tables.baselines_table(results.a)
+        yield "by_level", _without_splits(tables.levels_table(results.a))
+        yield "baselines", _without_sizes(tables.baselines_table(results.a))
     if results.u:
         yield "unaided", tables.unaided_table(results.u)
     if results.b:
@@ -50,18 +52,40 @@ def _tables(results: Results) -> Iterator[tuple[str, Table]]:
         yield "alignment", tables.edits_table(results.e)
 
 
+def _without_splits(table: Table) -> Table:
+    return replace(table, rows=[row for row in table.rows if row[0] == "all"])
+
+
+def _without_sizes(table: Table) -> Table:
+    return replace(table, rows=[row for row in table.rows if "," not in row[0]])
+
+
 def _findings(results: Results) -> Iterator[str]:
-    """Yield what a reader wants to know first."""
-    live = program_tables.without_development(row for row in results.p if row.live and not row.has_code_version)
+    """Yield what a reader wants to know first, as items of a list."""
     shares = [right / count for right, count in (group.first.top for group in SETS.values() if group.first)]
-    yield (
-        f"- **On your own agents, expect the first change named to be a cause in {percent(min(shares))} to"
+    yield _item(
+        f"**On your own agents, expect the first change named to be a cause in {percent(min(shares))} to"
         f" {percent(max(shares))} of cases,** depending on how much their code decides. That is the range of the sets"
         " below before anybody had looked at them. The target of 97 % was missed in each."
     )
-    yield (
-        f"- All sets but *development* now: {in_words(top_ratio(live))}; where an edit of the agent's code is a cause,"
-        f" {in_words(top_ratio(row for row in live if row.code_edit))}."
+    live = program_tables.without_development(row for row in results.p if row.live and not row.has_code_version)
+    by_code, others = (top_ratio(row for row in live if row.code_edit is is_code) for is_code in (True, False))
+    yield _item(
+        f"All sets but *development* now: {in_words(top_ratio(live))}. Where an edit of the agent's code is a cause, it"
+        f" is {in_words(by_code)}, elsewhere {in_words(others)}."
     )
-    missed = [target.name for target in results.targets() if not target.is_reached]
-    yield f"- Targets missed: {'; '.join(missed) or 'none'}."
+    yield _item(f"Targets missed: {'; '.join(_missed_targets(results)) or 'none'}.")
+
+
+def _missed_targets(results: Results) -> Iterator[str]:
+    """Yield the targets, each with the sets of programs in which it is missed."""
+    sets_by_target: dict[str, list[str]] = {}
+    for target in results.targets():
+        place, _, name = target.name.partition(": ")
+        if not target.is_reached:
+            sets_by_target.setdefault(name, []).append(place.removeprefix("P, "))
+    return (f"{name} ({', '.join(places)})" for name, places in sets_by_target.items())
+
+
+def _item(text: str) -> str:
+    return textwrap.fill(f"- {text}", 118, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
