@@ -48,11 +48,13 @@ def _containers_around(run_id: UUID, fork: int) -> set[int]:
     """Numbers of the containers before the fork that enclose steps after it."""
     inner = Step.objects.filter(run_id=run_id, sequence_no__gte=fork)
     numbers: set[int] = set()
-    while parents := inner.filter(parent_no__lt=fork).values_list("parent_no", flat=True).distinct():
-        level = {no for no in parents if no is not None}
+    while True:
+        parents = inner.filter(parent_no__lt=fork).values_list("parent_no", flat=True).distinct()
+        level = {no for no in parents if no is not None} - numbers
+        if not level:
+            return numbers
         numbers |= level
         inner = Step.objects.filter(run_id=run_id, sequence_no__in=level)
-    return numbers
 
 
 def is_too_long_to_verify(steps: int) -> bool:
