@@ -13,11 +13,12 @@ from replay.models import Rerun, RerunCall, RerunToolCall
 from replay.reruns import recordings
 from replay.reruns.recordings import span_of
 from replay.reruns.schemas import RerunBudget, RerunDifference, RerunName, RerunTool, RerunView
+from replay.resolution.replay_outputs import REAL_ANSWERS
 from traces.core.json_access import as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
 from traces.models import Step
-from traces.payloads.replay_labels import REPLAY_LABELS
+from traces.payloads.replay_labels import REPLAY_LABELS, origin_reason
 from traces.runs.queries import by_id
 from traces.storage import artifacts
 
@@ -81,10 +82,11 @@ def view(rerun: Rerun) -> RerunView:
 
 
 def _replay_outputs(rerun: Rerun, numbers: Collection[int | None]) -> set[int]:
-    """Return those recorded steps whose outputs no agent produced: the recording is itself a replay."""
+    """Return those recorded steps whose outputs nothing gave to their calls: the recording is itself a replay."""
     recorded_numbers = [no for no in numbers if no is not None]
     steps = Step.objects.filter(run_id=rerun.source_run_id, sequence_no__in=recorded_numbers, label__in=REPLAY_LABELS)
-    return set(steps.values_list("sequence_no", flat=True))
+    rows = steps.values_list("sequence_no", "reason", "detail")
+    return {no for no, reason, detail in rows if origin_reason(reason, detail) not in REAL_ANSWERS}
 
 
 def _is_from_other_run(rerun: Rerun, call: RerunCall) -> bool:

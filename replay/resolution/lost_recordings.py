@@ -42,7 +42,7 @@ def warnings(losses: Mapping[int, LostPayloads], fork: int, steps: Iterable[Plan
             f"{step_list(numbers)} before the fork cannot be verified: {describe_losses(losses[numbers[0]])}."
         )
     unverified_steps = (step.sequence_no for step in steps if step.reason == Reason.SOURCE_OUTPUT_UNVERIFIED)
-    if numbers := [no for no in unverified_steps if no >= fork]:
+    if numbers := [no for no in unverified_steps if no >= fork and no in losses]:
         verb, their = ("keeps", "its") if len(numbers) == 1 else ("keep", "their")
         yield sentence(
             f"{step_list(numbers)} {verb} {their} recorded output, unverified: {describe_losses(losses[numbers[0]])}."

@@ -14,12 +14,12 @@ from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.payloads.replay_labels import RECORDED_AS
 
 # Reasons of outputs that a model, tool or retriever gave to this very call.
-_ANSWERS: Final = LIVE_REASONS | {Reason.AGENT_RAN, Reason.CACHE_SIGNATURE, Reason.CACHE_NORMALISED}
+REAL_ANSWERS: Final = LIVE_REASONS | {Reason.AGENT_RAN, Reason.CACHE_SIGNATURE, Reason.CACHE_NORMALISED}
 
 
 def may_answer(node: Node) -> bool:
     """True if a step's output may answer an equal or similar call: no failure, override, placeholder or assumption."""
-    is_answer = node.replay_output is None or node.replay_output.reason in _ANSWERS
+    is_answer = node.replay_output is None or node.replay_output.reason in REAL_ANSWERS
     return is_answer and node.status is StepStatus.OK
 
 

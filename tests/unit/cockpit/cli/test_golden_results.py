@@ -8,13 +8,13 @@ from cockpit.cli.commands.golden.results import Result, Verdict, annotations, ju
 
 
 def report(**values: Any) -> dict[str, Any]:
-    counts = dict.fromkeys(("exact", "cached", "live", "overridden", "misses"), 0)
+    counts = dict.fromkeys(("exact", "from_replay", "cached", "live", "overridden", "misses"), 0)
     lists: dict[str, Any] = {name: [] for name in ("names", "tools", "unused_steps")}
     return {"id": "r1", "run": "b1", "is_fork": False, "divergence": None, **counts, **lists, **values}
 
 
 SAME = Result(path=Path("runs/a.zip"), verdict=Verdict.SAME, run="b1", exit_code=0, seconds=1.5, report=report(exact=3))
-REFUSAL = {"name": "refund", "exact": 1, "cached": 0, "overridden": 0, "run": 0, "refusal": 1}
+REFUSAL = {"name": "refund", "exact": 1, "from_replay": 0, "cached": 0, "overridden": 0, "run": 0, "refusal": 1}
 
 
 def test_forbidden_characters_do_not_break_junit() -> None:

@@ -172,7 +172,7 @@ def _content(response: JSONValue) -> JSONObject:
 def _add_call(session: _Session, event: JSONObject, time: datetime | None, location: str) -> None:
     """Add the result of a call, or the call itself if its answer is not logged."""
     failure = as_text(event.get("error")) or ("" if _is_success(event) else as_text(event.get("error_type")) or "error")
-    is_denied = event.get("decision") in _REFUSALS
+    is_denied = as_text(event.get("decision")) in _REFUSALS
     name = as_text(event.get("function_name"))
     facts = omit(event, *_STEP_FIELDS) | {"duration_ms": event.get("duration_ms")}
     if calls := session.calls.get(name):
