@@ -64,15 +64,11 @@ def roots(
     reactions: list[Reaction] = []
     first_model = next((pair.place for pair in comparison.acting if pair.step.type == StepType.MODEL), None)
     known_prompts: dict[tuple[str, str, str], list[tuple[Facet, Origin]]] = {}
-    words = Words([pair for pair in comparison.acting if not pair.answers_differently])
+    words = _output_words(comparison, facets)
     outside = OutsideTexts(NO_INPUTS if comparison.derived else inputs)
     run_inputs = _run_inputs(comparison, outputs)
     first_calls = FirstCalls(comparison)
     further_models = frozenset() if comparison.derived else further_calls(comparison, flow)
-    for pair in comparison.acting:
-        for facet in facets.get(pair.place, ()):
-            if facet.part == "output":
-                words.add(pair, facet.base, facet.candidate)
     for pair in comparison.differing:
         if pair.place in comparison.resampled_places:
             new_atoms: Iterable[Atom] = (Atom(category="output", places=(pair.place,), pair=pair, is_sampled=True),)
@@ -114,6 +110,16 @@ def roots(
         for atom in new_atoms:
             atom_set.add(atom)
     return Roots(atoms=with_agent_places(comparison, outputs, atom_set.atoms), reactions=reactions)
+
+
+def _output_words(comparison: Comparison, facets: Mapping[int, Sequence[Facet]]) -> Words:
+    """The words of all outputs, and where these differ."""
+    words = Words([pair for pair in comparison.acting if not pair.answers_differently])
+    for pair in comparison.acting:
+        for facet in facets.get(pair.place, ()):
+            if facet.part == "output":
+                words.add(pair, facet.base, facet.candidate)
+    return words
 
 
 def _run_inputs(comparison: Comparison, outputs: ChangedOutputs) -> frozenset[str]:

@@ -3,17 +3,22 @@
     base       model "look it up"  tool  model "reserve"  tool  model "Reserved."
     candidate  model "look it up"  tool  model "reserve"  tool                        code called the model no more
 
-A model ends its loop by an answer without calls, and a limit that both runs have ends neither of them earlier. So it
-is the limit that differs, whatever else does.
+A model ends its loop by an answer without calls, or by a tool after which no model is called, such as one that
+submits the result. A limit that both runs have ends neither of them earlier. So a limit differs, or somebody ended the
+loop, whatever else differs.
 """
 
 from collections.abc import Iterator
+from typing import Final
 
 from diffing.compare.comparison import Comparison
 from diffing.compare.data_flow import Flow
 from diffing.compare.placeholders import FAILED
-from diffing.compare.run_side import Side
-from traces.core.vocabulary import EdgeKind, StepType
+from diffing.compare.run_side import Side, SideStep
+from traces.core.vocabulary import EdgeKind, RunStatus, StepType
+
+# Runs that are not over, or of which the end was not recorded.
+_WITHOUT_END: Final = frozenset({RunStatus.RUNNING, RunStatus.PARTIAL})
 
 
 def further_calls(comparison: Comparison, flow: Flow) -> frozenset[int]:
@@ -24,19 +29,35 @@ def further_calls(comparison: Comparison, flow: Flow) -> frozenset[int]:
 def _further_calls(comparison: Comparison, flow: Flow) -> Iterator[int]:
     sides = comparison.base, comparison.candidate
     for side, (own, other) in enumerate((sides, sides[::-1])):
-        role = _cut_agent(own, flow, comparison.places[side], ("base", "candidate")[side])
-        if role is not None and _count(other, role) > _count(own, role):
+        last = _last_request(own, flow, comparison.places[side], ("base", "candidate")[side])
+        if last is None or _count(other, last.role) <= _count(own, last.role):
+            continue
+        last_tools = {step.role for step in own.steps if _is_tool(step) and step.sequence_no > last.sequence_no}
+        if last_tools <= _answered_tools(own, last.role) | _answered_tools(other, last.role):
             lone = (pair for pair in comparison.of_type(StepType.MODEL) if (pair.base, pair.candidate)[side] is None)
-            yield from [pair.place for pair in lone if pair.step.role == role][:1]
+            yield from [pair.place for pair in lone if pair.step.role == last.role][:1]
 
 
-def _cut_agent(run: Side, flow: Flow, places: dict[int, int], side: str) -> str | None:
-    """The agent whose calls the run carries out without a further answer; None if a model or a failure ended it."""
+def _last_request(run: Side, flow: Flow, places: dict[int, int], side: str) -> SideStep | None:
+    """The last model step of a run, whose calls the run carries out; None if an answer or a failure ended it."""
     last = next((step for step in reversed(run.steps) if step.type == StepType.MODEL), None)
-    if last is None or any(step.status in FAILED for step in run.steps if step.sequence_no > last.sequence_no):
+    if last is None or run.run.status in _WITHOUT_END:
+        return None
+    if any(step.status in FAILED for step in run.steps if step.sequence_no > last.sequence_no):
         return None
     links = (link for link in flow.outgoing(places[last.sequence_no]) if link.side == side)
-    return last.role if any(link.kind is EdgeKind.TOOL_CALL_ID for link in links) else None
+    return last if any(link.kind is EdgeKind.TOOL_CALL_ID for link in links) else None
+
+
+def _answered_tools(run: Side, role: str) -> set[str]:
+    """The tools after which an agent's model was called again."""
+    numbers = [step.sequence_no for step in run.steps if step.type == StepType.MODEL and step.role == role]
+    last_number = max(numbers, default=0)
+    return {step.role for step in run.steps if _is_tool(step) and step.sequence_no < last_number}
+
+
+def _is_tool(step: SideStep) -> bool:
+    return step.type == StepType.TOOL
 
 
 def _count(run: Side, role: str) -> int:

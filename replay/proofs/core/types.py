@@ -24,7 +24,7 @@ class Atom:
     `requires`: the atoms without which this one has no meaning. `why_not`: why no replay can apply it. `follows`: it
     comes after a changed output and may be a response to it. `rekeys`: it leads to other calls, to tools with other
     names or with other arguments. `fails`: a call failed on one side only, which code rarely ignores.
-    `is_by_code`: only other code can have made it, whatever else differs.
+    `is_by_code`: no recorded setting or output explains it, which leaves code or something that was not recorded.
     `shown_at`: the places of the models that answer differently and have it in their request.
     `echoes`: its numbers recur, converted or formatted, in a difference that code made, or in the answer.
     `has_common_origin`: code made it, and may have made it of another such difference, or asked another agent.

@@ -1,21 +1,43 @@
 """Loops of models and tools that code ended in one run only."""
 
+from dataclasses import replace
+
 import pytest
 
-from tests.support.comparing import Spec, agent, model, output, reply, system, tool, tool_call, tool_message, user
+from diffing.report.examination import examine
+from tests.support.comparing import (
+    Spec,
+    Store,
+    agent,
+    model,
+    output,
+    reply,
+    side_of,
+    system,
+    tool,
+    tool_call,
+    tool_message,
+    user,
+)
 from tests.unit.diffing.attribution.test_difference_origins import reason_about
-from traces.core.vocabulary import StepStatus
+from traces.core.vocabulary import RunStatus, StepStatus
 
 
 def loop(
-    *, calls: int, prompt: str = "Look it up.", answers: bool = True, status: StepStatus = StepStatus.OK
+    *,
+    calls: int,
+    prompt: str = "Look it up.",
+    answers: bool = True,
+    status: StepStatus = StepStatus.OK,
+    last_tool: str = "read",
 ) -> list[Spec]:
     """A model that requests one page after the other."""
     messages = [system(prompt), user("Where is it?")]
     steps: list[Spec] = []
     for page in range(calls):
-        request = tool_call(f"c{page}", "read", page=page)
-        steps += [model(messages, request), tool("read", f"c{page}", {"page": page}, f"See {page}", status=status)]
+        name = last_tool if page == calls - 1 else "read"
+        request = tool_call(f"c{page}", name, page=page)
+        steps += [model(messages, request), tool(name, f"c{page}", {"page": page}, f"See {page}", status=status)]
         messages = [*messages, request, tool_message(f"c{page}", f"See {page}")]
     end = [model(messages, reply("Here."))] if answers else []
     return [agent(), *steps, *end, output("Here." if answers else f"See {calls - 1}")]
@@ -35,3 +57,18 @@ def test_loop_that_ends_before_its_model_answers_was_ended_by_code(candidate: li
     atoms = reason_about(loop(calls=3), candidate).atoms
     assert [atom.category for atom in atoms if atom.ends_loop] == ["structure"] * is_ended
     assert "prompt" in {atom.category for atom in atoms}
+
+
+def test_loop_that_a_tool_ends_was_not_ended_by_code() -> None:
+    """Some agents submit their result by a tool; one that does so earlier has no other limit."""
+    base, candidate = (loop(calls=calls, answers=False, last_tool="submit") for calls in (4, 2))
+    assert not [atom for atom in reason_about(base, candidate).atoms if atom.ends_loop]
+
+
+def test_loop_of_a_run_without_end_was_not_ended_by_code() -> None:
+    """Nothing shows why its recording stops."""
+    store = Store()
+    base, candidate = side_of(loop(calls=3), store), side_of(loop(calls=2, answers=False), store)
+    partial = replace(candidate, run=replace(candidate.run, status=RunStatus.PARTIAL))
+    ends = [examine(base, side, store.load).reasoning.atoms for side in (candidate, partial)]
+    assert [any(atom.ends_loop for atom in atoms) for atoms in ends] == [True, False]
