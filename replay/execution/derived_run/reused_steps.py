@@ -41,6 +41,8 @@ class ReusedSteps:
         self._source = checkpoints.session.source_run_id
         source = checkpoints.session.source_run
         self._is_mixed = source.cached_count + source.simulated_count > 0
+        # Without such steps, the copying statement needs no cases.
+        self._replay_details = {str(item): replay_outputs.detail(item) for item in Reason} if self._is_mixed else {}
         self._has_losses = False
         self._inspector = Inspector()
         self._batch = _FIRST_BATCH
@@ -85,7 +87,7 @@ class ReusedSteps:
                 label=Label.EXACT,
                 reason=str(Reason.SOURCE_OUTPUT_REUSED),
                 detail={**label_key(), **self._checkpoints.ignoring.key},
-                replay_details={str(reason): replay_outputs.detail(reason) for reason in Reason},
+                replay_details=self._replay_details,
             )
             first = stop + 1
 
