@@ -157,6 +157,7 @@ FORMATS: Final = {
     "owl_results.json": "camel",
     "phoenix_spans.jsonl": "otlp",
     "phoenix_table.json": "otlp",
+    "portkey.jsonl": "portkey",
     "posthog.json": "posthog",
     "prela_http.json": "prela",
     "prela_spans.jsonl": "prela",

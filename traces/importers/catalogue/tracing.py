@@ -5,14 +5,13 @@ from typing import Final
 from traces.importers import detection
 from traces.importers.formats.evaluations import mlflow
 from traces.importers.formats.frameworks import agents_sdk
+from traces.importers.formats.gateways import helicone, litellm, portkey
 from traces.importers.formats.platforms import (
     bedrock_agents,
     braintrust,
     datadog,
     galileo,
-    helicone,
     honeyhive,
-    litellm,
     mastra,
     newrelic,
     opik,
@@ -130,6 +129,12 @@ TRACING: Final = (
         title="LiteLLM calls",
         sniff=detection.sniff_by_value(litellm.is_log),
         parse_together=litellm.parse,
+    ),
+    Importer(
+        name=portkey.FORMAT,
+        title="Portkey logs",
+        sniff=detection.sniff_by_value(portkey.is_log),
+        parse_together=portkey.parse,
     ),
     Importer(
         name=bedrock_agents.FORMAT,
