@@ -122,6 +122,7 @@ FORMATS: Final = {
     "lm_studio.json": "chat-export",
     "lobe_chat.json": "chat-export",
     "magentic_one.jsonl": "magentic-one",
+    "lunary.jsonl": "lunary",
     "mast.json": "mast",
     "mastra.json": "mastra",
     "mcp_capture.json": "kurral",

@@ -12,6 +12,7 @@ from traces.importers.formats.platforms import (
     datadog,
     galileo,
     honeyhive,
+    lunary,
     mastra,
     newrelic,
     opik,
@@ -168,6 +169,13 @@ TRACING: Final = (
         title="HoneyHive sessions",
         sniff=detection.sniff_by_value(honeyhive.is_export),
         parse_together=honeyhive.parse,
+        has_span_ids=True,
+    ),
+    Importer(
+        name=lunary.FORMAT,
+        title="Lunary runs",
+        sniff=detection.sniff_by_value(lunary.is_export),
+        parse_together=lunary.parse,
         has_span_ids=True,
     ),
     Importer(

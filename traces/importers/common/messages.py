@@ -16,7 +16,6 @@ from traces.core.json_access import (
     as_text,
     first_member,
     has_list,
-    has_object,
     has_string,
     list_or_single,
     member,
@@ -153,7 +152,7 @@ def is_message(value: JSONValue) -> bool:
     return (
         isinstance(role, str)
         and role in _KNOWN_ROLES
-        and not message.keys().isdisjoint({"content", "parts", "tool_calls", "function_call"})
+        and not message.keys().isdisjoint({"content", "parts", "tool_calls", "toolCalls", "function_call"})
     )
 
 
@@ -203,9 +202,10 @@ def _normalize_object(value: JSONObject, role: str) -> list[JSONObject]:
         return _split_content("assistant", [value], {})
     speaker = _normalize_role(value, role)
     extra: JSONObject = {"name": value["name"]} if has_string(value, "name") and value["name"] else {}
-    calls = [normalize_tool_call(call) for call in as_list(value.get("tool_calls"))]
-    if has_object(value, "function_call"):
-        calls.append(normalize_tool_call(value["function_call"]))
+    # Clients for JavaScript write names in camel case.
+    calls = [normalize_tool_call(call) for call in as_list(first_member(value, "tool_calls", "toolCalls"))]
+    if function_call := as_object(first_member(value, "function_call", "functionCall")):
+        calls.append(normalize_tool_call(function_call))
     if speaker == "tool" and not has_list(value, "parts") and not _has_items(value.get("content")):
         return [_tool_message(value, extra)]
     content = _content_of_message(value)

@@ -22,6 +22,7 @@ _ITEM_MARKS: Final = ("id", "encrypted_content")
 _SIGNATURES: Final = ("thoughtSignature", "thought_signature")
 _MESSAGE_FIELDS: Final = frozenset(
     {"role", "content", "tool_calls", "tool_call_id", "name", "i", "ts", "timestamp", "parts", "function_call", "type"}
+    | {"toolCalls", "toolCallId"}
 )
 REASONS: Final = ("finish_reason", "stop_reason")
 _ANSWER_FIELDS: Final = frozenset({"usage", "cost", "model", "error", "retries", *REASONS})

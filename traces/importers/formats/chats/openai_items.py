@@ -215,7 +215,7 @@ def _answers(model_items: list[JSONValue]) -> list[JSONObject]:
         elif _type(item) in ("message", ""):
             content = fields.get("content")
             blocks += content if isinstance(content, list) else [{"type": "text", "text": as_text(content)}]
-            calls += as_list(fields.get("tool_calls"))
+            calls += as_list(first_member(fields, "tool_calls", "toolCalls"))
         else:
             blocks.append(item)
     return normalize_messages({"role": "assistant", "content": blocks, "tool_calls": calls})
