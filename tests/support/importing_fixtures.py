@@ -81,6 +81,7 @@ FORMATS: Final = {
     "elevenlabs.json": "voice-call",
     "flowise.json": "flowise",
     "galileo.json": "galileo",
+    "galileo_rows.jsonl": "galileo",
     "gemini_cli.json": "gemini-cli",
     "gemini_cli.jsonl": "gemini-cli",
     "gemini_stream.jsonl": "gemini-stream",

@@ -159,10 +159,10 @@ TRACING: Final = (
     ),
     Importer(
         name=galileo.FORMAT,
-        title="Galileo traces",
+        title="Galileo traces and spans",
         sniff=detection.sniff_by_value(galileo.is_export),
-        parse=galileo.parse,
-        by_line=lines_are_runs,
+        parse_together=galileo.parse,
+        has_span_ids=True,
     ),
     Importer(
         name=honeyhive.FORMAT,

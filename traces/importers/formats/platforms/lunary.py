@@ -84,7 +84,7 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 
 def _is_run(body: JSONObject) -> bool:
-    return bool(as_text(body.get("id")) and "createdAt" in body) and body.get("type") in _TYPES
+    return bool(as_text(body.get("id")) and "createdAt" in body) and as_text(body.get("type")) in _TYPES
 
 
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
@@ -118,7 +118,7 @@ def _root(id: str, runs: dict[str, JSONObject], roots: dict[str, str]) -> str:
 def _run(root_id: str, runs: dict[str, JSONObject]) -> RecordedRun:
     outer_ids = find_outer_spans(
         {id: as_text(run.get(_PARENT)) for id, run in runs.items()},
-        [id for id, run in runs.items() if run["type"] == "llm"],
+        [id for id, run in runs.items() if run.get("type") == "llm"],
     )
     steps = match_calls(sort_causally([_step(run, f"run {id}", is_outer=id in outer_ids) for id, run in runs.items()]))
     root = runs.get(root_id) or runs[steps[0].key]
@@ -127,7 +127,7 @@ def _run(root_id: str, runs: dict[str, JSONObject]) -> RecordedRun:
     return build_run(
         RunFacts(
             external_id=root_id,
-            app=(app_name(name) if root["type"] != "llm" else "") or FORMAT,
+            app=(app_name(name) if root.get("type") != "llm" else "") or FORMAT,
             format=FORMAT,
             name=name,
             failed=root.get("status") == "error",

@@ -77,3 +77,10 @@ def test_long_chains_of_runs_are_read(is_cycle: bool) -> None:
         rows[-1]["parentRunId"] = None
     ((run,), problems) = fixtures.detect_and_read("lunary", fixtures.json_lines(rows))
     assert (len(run.steps), problems) == (count, [])
+
+
+@pytest.mark.parametrize("kind", [["llm"], {"llm": 1}, None, 7])
+def test_run_of_an_odd_type_is_reported(kind: Any) -> None:
+    runs, problems = fixtures.detect_and_read("lunary", orjson.dumps([SINGLE, {**SINGLE, "id": "x", "type": kind}]))
+    assert runs == []
+    assert problems == ["a run of Lunary needs `id`, a known `type` and `createdAt` (/1)"]
