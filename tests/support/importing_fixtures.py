@@ -157,6 +157,7 @@ FORMATS: Final = {
     "otlp_traceloop.json": "otlp",
     "otlp_vercel.json": "otlp",
     "owl_results.json": "camel",
+    "phoenix_experiment.json": "phoenix-experiment",
     "phoenix_spans.jsonl": "otlp",
     "phoenix_table.json": "otlp",
     "portkey.jsonl": "portkey",

@@ -272,8 +272,8 @@ def _is_context(body: JSONObject) -> bool:
 
 
 def _is_example(body: JSONObject) -> bool:
-    """Return whether an object is an example of a LangSmith data set, or a list of these."""
-    return {"dataset_id", "inputs", "outputs"} <= body.keys()
+    """Return whether an object is an example of a LangSmith data set, or a page of Phoenix's examples."""
+    return {"dataset_id", "inputs", "outputs"} <= body.keys() or has_list(body.get("data"), "examples")
 
 
 def _is_schema(body: JSONObject) -> bool:

@@ -25,6 +25,7 @@ from traces.importers.formats.evaluations import (
     helm,
     openai_eval_items,
     openai_evals,
+    phoenix_experiments,
     promptfoo,
     tau,
     terminal_bench,
@@ -269,6 +270,13 @@ FRAMEWORKS: Final = (
         title="TRAIL traces",
         sniff=detection.sniff_by_value(trail.is_trace),
         parse_together=trail.parse,
+    ),
+    Importer(
+        name=phoenix_experiments.FORMAT,
+        title="experiments of Phoenix",
+        sniff=detection.sniff_by_value(phoenix_experiments.is_export),
+        parse=phoenix_experiments.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=graded_answers.FORMAT,

@@ -75,6 +75,7 @@ def test_formats_are_detected_by_content(name: str, format: str) -> None:
         (b'[{"colour": "blue", "age": 3}]', "a list of objects with the keys age, colour", "/"),
         (b'{"state": {}, "is_running": false, "work_item_seq": 9}', "context of a LlamaIndex workflow", "/"),
         (b'[{"dataset_id": "d", "inputs": {}, "outputs": {}}]', "examples of a data set", "/"),
+        (b'{"data": {"dataset_id": "d", "examples": [{"input": {}, "output": {}}]}}', "examples of a data set", "/"),
         (b"\x00\x01\x02\x03 binary", "binary data", "byte 0"),
         (b"Dear diary, ...", "begins with “Dear diary, ...”", "line 1"),
         (b"  \n ", "empty", "byte 0"),
