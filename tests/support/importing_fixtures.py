@@ -79,6 +79,7 @@ FORMATS: Final = {
     "dify.jsonl": "dify",
     "droid_output.jsonl": "droid-output",
     "elevenlabs.json": "voice-call",
+    "event_streams.txt": "event-stream",
     "flowise.json": "flowise",
     "galileo.json": "galileo",
     "galileo_rows.jsonl": "galileo",

@@ -68,6 +68,11 @@ _CONSOLES: Final = (
     (re.compile(r"#<struct OpenTelemetry::SDK::Trace::SpanData"), "OpenTelemetry for Ruby"),
     (re.compile(r"^[ \t]+Trace ID[ \t]+: [0-9a-f]{32}", re.M), "the collector's debug exporter"),
 )
+_EVENTS: Final = re.compile(r"\s*(?:event|data|id|retry): ?")
+_OTHER_EVENTS: Final = (
+    "these are server-sent events, but none of a model's answer: streams of OpenAI, Anthropic, Gemini and the "
+    "Vercel AI SDK are read"
+)
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
 
 
@@ -230,6 +235,8 @@ def _describe_text(content: str) -> str:
     if printer := next((name for pattern, name in _CONSOLES if pattern.search(content)), ""):
         advice = "send spans by OTLP, or write them by an exporter of JSON"
         return f"these are spans as {printer} prints them, which is no JSON: {advice}"
+    if _EVENTS.match(content):
+        return _OTHER_EVENTS
     return "these are SQL statements: import the database file itself" if _SQL.match(content) else ""
 
 

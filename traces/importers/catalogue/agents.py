@@ -32,6 +32,7 @@ from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.histories import generate_text
 from traces.importers.formats.kimi import kimi_cli, kimi_code
 from traces.importers.formats.session_logs import droid_output, gemini_telemetry, grok, kiro_sessions, ui_stream
+from traces.importers.formats.streams import event_streams
 from traces.importers.formats.teams import who_and_when
 from traces.importers.formats.terminal_agents import (
     amazon_q,
@@ -67,6 +68,13 @@ def _krabs(sources: Sequence[Source]) -> Iterable[RecordedRun]:
 
 
 AGENTS: Final = (
+    # Before the formats of whole answers, which its events contain.
+    Importer(
+        name=event_streams.FORMAT,
+        title="recorded streams of model APIs",
+        sniff=event_streams.sniff,
+        parse=event_streams.parse,
+    ),
     Importer(
         name=openai.FORMAT,
         title="OpenAI responses and batches",

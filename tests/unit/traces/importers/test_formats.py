@@ -68,6 +68,7 @@ def test_formats_are_detected_by_content(name: str, format: str) -> None:
         (b'{"shop-1": {"patch_exists": true, "resolved": true}}', "report of SWE-bench", "/"),
         (b'{"task_id": "g1", "model_answer": "3"}', "answers to GAIA", "/"),
         (b"CREATE TABLE sessions (id TEXT);", "SQL statements", "line 1"),
+        (b'event: values\ndata: {"jobs": 3}\n\n', "none of a model's answer", "line 1"),
         (b"Activity.TraceId:   ab\nActivity.SpanId: cd\n", "OpenTelemetry for .NET prints them", "line 1"),
         (b"{\n  traceId: 'ab',\n  name: 'chat'\n}\n", "OpenTelemetry for JavaScript prints them", "line 1"),
         (b'{"colour": "blue", "age": 3}', "keys age, colour", "/"),

@@ -8,7 +8,7 @@ from traces.core.json_types import JSONObject, JSONValue
 
 # The text in a piece of an answer, by the family of the model.
 TEXT_NAMES: Final = ("completion", "generation", "outputText", "text")
-_DELTAS: Final = ("text", "thinking", "partial_json")
+_DELTAS: Final = ("text", "thinking", "signature", "partial_json")
 
 
 @dataclass(kw_only=True)
@@ -17,6 +17,7 @@ class _Block:
 
     fields: JSONObject
     pieces: dict[str, list[str]] = field(default_factory=dict)
+    citations: list[JSONValue] = field(default_factory=list)
 
 
 def join_stream(events: list[JSONValue]) -> JSONObject:
@@ -47,6 +48,9 @@ def _add_block(blocks: dict[int, _Block], event: JSONObject) -> None:
     delta = as_object(fields.get("delta")) if is_delta else {}
     if "toolUse" in delta:
         delta = {"partial_json": as_object(delta["toolUse"]).get("input")}
+    if citation := as_object(delta.get("citation")):
+        citations = blocks.setdefault(number, _Block(fields={"type": "text"})).citations
+        citations.append(citation)
     for name in _DELTAS:
         if isinstance(piece := delta.get(name), str):
             blocks.setdefault(number, _Block(fields={"type": "text"})).pieces.setdefault(name, []).append(piece)
@@ -56,4 +60,5 @@ def _finish(block: _Block) -> JSONObject:
     """Return a block with its pieces joined; those of arguments are its input."""
     texts = {name: as_string(block.fields.get(name)) + "".join(pieces) for name, pieces in block.pieces.items()}
     arguments = texts.pop("partial_json", "")
-    return {**block.fields, **texts, **({"input": arguments} if arguments else {})}
+    citations: JSONObject = {"citations": block.citations} if block.citations else {}
+    return {**block.fields, **texts, **citations, **({"input": arguments} if arguments else {})}
