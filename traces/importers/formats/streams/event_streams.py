@@ -29,11 +29,11 @@ _DATA: Final = re.compile(r"^data:[ ]?(.*)$", re.M)
 _BEGINNING: Final = re.compile(rb"(?:^|\n)data: ?[{\[]")
 _END: Final = "[DONE]"
 # Enough to see whose stream it is.
-_SNIFFED: Final = 100_000
+_HEAD_SIZE: Final = 100_000
 _MOST_EVENTS: Final = 20
 _OLLAMA: Final = "ollama"
 _OPENAI: Final = frozenset({"chat", "responses", _OLLAMA})
-_OTHERS: Final = frozenset({"anthropic", "gemini"})
+_CALL_LOG: Final = frozenset({"anthropic", "gemini"})
 
 
 @dataclass(kw_only=True)
@@ -48,8 +48,8 @@ class _Answer:
 
 def sniff(sample: Sample) -> float:
     """Return the confidence that the file is such a stream."""
-    if _BEGINNING.search(sample.head[:_SNIFFED]):
-        matches = _DATA.finditer(decode_text(sample.head[:_SNIFFED]))
+    if _BEGINNING.search(sample.head[:_HEAD_SIZE]):
+        matches = _DATA.finditer(decode_text(sample.head[:_HEAD_SIZE]))
         events = [as_object(_parse(match[1])) for match, _ in zip(matches, range(_MOST_EVENTS), strict=False)]
         return 1.0 if any(api_of(event) for event in events) else 0.0
     values = [value for value in sample.values if isinstance(value, dict | list)]
@@ -60,11 +60,11 @@ def sniff(sample: Sample) -> float:
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield the runs of the answers in a file."""
-    joined = [(answer, _body(answer)) for answer in _answers(source)]
-    for read, apis in ((openai.parse, _OPENAI), (call_logs.parse, _OTHERS)):
-        selected = [(answer, body) for answer, body in joined if answer.api in apis]
-        documents = [Record(value=body, location=answer.location) for answer, body in selected]
-        answers = {_id(body): answer for answer, body in selected}
+    bodies = [(answer, _body(answer)) for answer in _answers(source)]
+    for read, apis in ((openai.parse, _OPENAI), (call_logs.parse, _CALL_LOG)):
+        pairs = [(answer, body) for answer, body in bodies if answer.api in apis]
+        documents = [Record(value=body, location=answer.location) for answer, body in pairs]
+        answers = {_id(body): answer for answer, body in pairs}
         file = Source(name=source.name, data=b"", documents=documents)
         for run in read([file]) if documents else ():
             yield _mark(run, answers)
@@ -94,7 +94,7 @@ def _unwrap(event: JSONObject) -> JSONObject:
 
 
 def _events(source: Source) -> Iterator[tuple[JSONObject, str]]:
-    if not _BEGINNING.search(source.data[:_SNIFFED]):
+    if not _BEGINNING.search(source.data[:_HEAD_SIZE]):
         yield from ((_unwrap(event), location) for event, location in source.entries())
         return
     for number, match in enumerate(_DATA.finditer(decode_text(source.data)), 1):

@@ -145,7 +145,7 @@ class _Message:
         elif arguments is not None:
             current.fields["arguments"] = arguments
 
-    def joined(self) -> JSONObject:
+    def whole(self) -> JSONObject:
         texts: JSONObject = {name: "".join(pieces) for name, pieces in self.pieces.items()}
         calls: list[JSONValue] = [_join_call(call) for call in self.calls]
         return {
@@ -176,10 +176,10 @@ def _join_chunks(events: Sequence[JSONObject]) -> JSONObject:
             index = as_integer(choice.get("index")) or 0
             messages.setdefault(index, _Message()).add(as_object(choice.get("delta")))
             choices.setdefault(index, {}).update(other_members(choice, {"delta", "index", "logprobs"}))
-    joined: list[JSONValue] = [
-        {"index": index, "message": messages[index].joined(), **choice} for index, choice in sorted(choices.items())
+    message_choices: list[JSONValue] = [
+        {"index": index, "message": messages[index].whole(), **choice} for index, choice in sorted(choices.items())
     ]
-    return {**completion, "object": "chat.completion", "choices": joined}
+    return {**completion, "object": "chat.completion", "choices": message_choices}
 
 
 def _join_response(events: Sequence[JSONObject]) -> JSONObject:
@@ -233,11 +233,11 @@ def _join_candidates(events: Sequence[JSONObject]) -> JSONObject:
             content = as_object(candidate.get("content"))
             candidates.setdefault(index, {"content": {}}).update(omit(candidate, "content"))
             parts.setdefault(index, []).extend(as_objects(content.get("parts")))
-    joined: list[JSONValue] = [
+    whole_candidates: list[JSONValue] = [
         {**candidate, "content": {"role": "model", "parts": _join_parts(parts[index])}}
         for index, candidate in sorted(candidates.items())
     ]
-    return {**answer, "candidates": joined}
+    return {**answer, "candidates": whole_candidates}
 
 
 def _join_parts(parts: list[JSONObject]) -> list[JSONValue]:
@@ -265,9 +265,9 @@ def _join_lines(events: Sequence[JSONObject]) -> JSONObject:
     last = events[-1]
     usage: JSONObject = {name: last[count] for count, name in _OLLAMA_COUNTS.items() if count in last}
     reason = as_text(last.get("done_reason")) or ("stop" if last.get("done") is True else None)
-    joined = message.joined()
-    thoughts = {"reasoning_content": joined["thinking"]} if joined.get("thinking") else {}
-    choice: JSONObject = {"index": 0, "message": {**omit(joined, "thinking"), **thoughts}, "finish_reason": reason}
+    answer = message.whole()
+    thoughts = {"reasoning_content": answer["thinking"]} if answer.get("thinking") else {}
+    choice: JSONObject = {"index": 0, "message": {**omit(answer, "thinking"), **thoughts}, "finish_reason": reason}
     fields = other_members(last, {"message", "response", "thinking", "done", "done_reason", *_OLLAMA_COUNTS})
     return {**fields, "object": "chat.completion", "choices": [choice], **({"usage": usage} if usage else {})}
 

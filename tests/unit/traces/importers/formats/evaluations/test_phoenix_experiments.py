@@ -20,7 +20,7 @@ def facts(run: RecordedRun) -> Any:
 
 
 def test_runs_have_answers_and_annotations() -> None:
-    run, failed = fixtures.runs("phoenix_experiment.json")
+    run, failure = fixtures.runs("phoenix_experiment.json")
     (step,) = run.steps
     assert (step.input, step.output) == ({"question": "Is Dune in stock?"}, {"text": "Yes, three copies."})
     assert (step.tokens_in, step.tokens_out) == (42, 9)
@@ -29,7 +29,7 @@ def test_runs_have_answers_and_annotations() -> None:
         ("correct", JudgementKind.SCORE, 1.0, "yes: names the number", "CODE"),
         ("tone", JudgementKind.NOTE, None, "friendly", "LLM"),
     ]
-    assert (failed.status, failed.steps[0].error) == (RunStatus.FAILED, "no such shelf")
+    assert (failure.status, failure.steps[0].error) == (RunStatus.FAILED, "no such shelf")
 
 
 def test_download_as_csv_gives_same_run() -> None:

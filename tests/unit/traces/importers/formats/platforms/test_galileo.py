@@ -66,8 +66,8 @@ def test_sessions_without_traces_are_refused() -> None:
 
 
 def test_traces_inside_a_session_are_runs() -> None:
-    nested = {**SESSION, "traces": [{**TRACE, "spans": SPANS[:1]}, {**TRACE, "id": "t9", "trace_id": "t9"}]}
-    runs, problems = fixtures.detect_and_read("galileo", orjson.dumps(nested))
+    session = {**SESSION, "traces": [{**TRACE, "spans": SPANS[:1]}, {**TRACE, "id": "t9", "trace_id": "t9"}]}
+    runs, problems = fixtures.detect_and_read("galileo", orjson.dumps(session))
     assert ([(run.external_id, len(run.steps)) for run in runs], problems) == ([("trace-1", 2), ("t9", 1)], [])
 
 

@@ -30,7 +30,7 @@ def test_children_are_steps_below_their_root() -> None:
 def test_calls_in_camel_case_are_calls() -> None:
     run, _ = fixtures.runs("lunary.jsonl")
     ask, answer = fixtures.steps(run, StepType.MODEL)
-    found, reserved = fixtures.steps(run, StepType.TOOL)
+    search, booking = fixtures.steps(run, StepType.TOOL)
     assert ask.output == {"message": fixtures.CALL}
     assert fixtures.request_contents(answer) == [
         fixtures.SYSTEM["content"],
@@ -38,8 +38,8 @@ def test_calls_in_camel_case_are_calls() -> None:
         None,
         "3 copies",
     ]
-    assert (found.call_id, found.output) == ("call_1", "3 copies")
-    assert (reserved.status, reserved.error) == (StepStatus.ERROR, "no such shelf")
+    assert (search.call_id, search.output) == ("call_1", "3 copies")
+    assert (booking.status, booking.error) == (StepStatus.ERROR, "no such shelf")
 
 
 def test_model_calls_have_parameters_tokens_and_costs() -> None:

@@ -68,8 +68,8 @@ def test_lines_and_lists_of_events_give_same_runs() -> None:
     lines = [line[6:] for line in (fixtures.FOLDER / "event_streams.txt").read_bytes().splitlines() if b"{" in line]
     events = [orjson.loads(line) for line in lines if line.startswith(b"{")]
     expected = fixtures.runs("event_streams.txt")
-    named = [{"event": event.get("type", ""), "data": orjson.dumps(event).decode()} for event in events]
-    for data in (fixtures.json_lines(events), orjson.dumps(events), fixtures.json_lines(named)):
+    event_records = [{"event": event.get("type", ""), "data": orjson.dumps(event).decode()} for event in events]
+    for data in (fixtures.json_lines(events), orjson.dumps(events), fixtures.json_lines(event_records)):
         assert read(data) == (expected, [])
 
 
