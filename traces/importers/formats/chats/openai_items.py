@@ -41,6 +41,7 @@ _NOT_SAMPLING: Final = frozenset(
 )
 # Of Gemini's client for Python, which has instructions and tools there, too, and of its API.
 _CONFIGURATIONS: Final = ("config", "generationConfig", "generation_config")
+_CHOICES: Final = ("choices", "candidates")
 _CUT_OFF: Final = {"max_output_tokens": "length", "content_filter": "content_filter"}
 
 
@@ -176,9 +177,10 @@ def normalize_client_answer(value: JSONValue, reason: str = "") -> Answer:
 
 
 def answer_details(value: JSONValue) -> JSONObject:
-    """Return what a response or completion of OpenAI's APIs states besides its answer, as attributes of the step."""
+    """Return what a response of OpenAI, Anthropic or Gemini states besides its answer, as attributes of the step."""
     body = as_object(parse_embedded(value))
-    if body.get("object") != "response" and not has_list(body, "choices"):
+    is_message = body.get("type") == "message" and has_list(body, "content")
+    if body.get("object") != "response" and not is_message and not any(has_list(body, name) for name in _CHOICES):
         return {}
     fields: JSONObject = {name: body[name] for name in RESPONSE_ATTRIBUTES if body.get(name)}
     return ({"response": fields} if fields else {}) | continuation(body)
