@@ -25,6 +25,8 @@ _SCORES = (
     "utility",
     "security",
 )
+# Verdicts that tables write as 0 or 1. Other names, such as `passed`, may be those of counts.
+_FLAGS = frozenset({"success", "resolved", "is_correct"})
 # Where benchmarks write the result of a trial.
 _RESULTS = ("outcome", "reward_info", "eval_result")
 _VERDICT_WORDS = {
@@ -43,7 +45,9 @@ def read_judgements(body: JSONObject) -> list[RecordedJudgement]:
     values = {**{name: first_member(body, name) if name in body else details.get(name) for name in _SCORES}, **result}
     values |= as_object(body.get("scores"))
     scores = [
-        judgement(name, _parse_value(value)) for name, value in values.items() if _is_score(name, _parse_value(value))
+        judgement(name, parsed_value)
+        for name, value in values.items()
+        if _is_score(name, parsed_value := _parse_score(name, value))
     ]
     verdict = _VERDICT_WORDS.get(as_text(body.get("outcome")).lower())
     if verdict is not None and values["success"] is None:
@@ -60,7 +64,7 @@ def termination_reason(body: JSONObject) -> str:
 
 
 def _termination(body: JSONObject) -> JSONValue:
-    reason = body.get(TERMINATION) or as_object(body.get("run_info")).get(TERMINATION)
+    reason = first_member(body, TERMINATION, "exit_status") or as_object(body.get("run_info")).get(TERMINATION)
     return as_object(body.get("meta")).get("finish_reason") if not reason and "eval_result" in body else reason
 
 
@@ -80,6 +84,12 @@ def _parse_value(value: JSONValue) -> JSONValue:
     if (text := value.strip().lower()) in {"true", "false"}:
         return text == "true"
     return float(text) if _NUMBER.fullmatch(text) else value
+
+
+def _parse_score(name: str, value: JSONValue) -> JSONValue:
+    """Return a number or boolean; a flag that is 0 or 1 is a boolean."""
+    number = _parse_value(value)
+    return bool(number) if name in _FLAGS and is_integer(number) and number in (0, 1) else number
 
 
 def _is_score(name: str, value: JSONValue) -> bool:

@@ -25,18 +25,23 @@ from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import benchmark_scores, transcripts
-from traces.importers.common.messages import is_message, message_text
+from traces.importers.common.messages import is_message, message_text, normalize_messages
 from traces.importers.common.model_calls import normalize_answer, normalize_parameters, normalize_provider
 from traces.importers.common.names import find_model_name
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.tool_schemas import normalize_tools
-from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
+from traces.importers.common.transcript_messages import (
+    TextAction,
+    TranscriptMessage,
+    TranscriptSettings,
+    drop_unreadable,
+)
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_list
 from traces.importers.files.python_literals import parse_object
 from traces.importers.files.source import Source
 from traces.importers.formats.chats.openai_items import is_item_list, normalize_items, page_items
-from traces.importers.formats.chats.sharegpt import text_calls
+from traces.importers.formats.training.text_calls import answer_actions, results_after
 
 FORMAT = "chat"
 _IDS = ("run_id", "id", "traj_id", "trajectory_id", "uuid", "conversation_id", "session_id", "trace_id", "executionId")
@@ -57,24 +62,11 @@ _NOT_METADATA = frozenset({*LISTS, *_TOOLS, "request", "response", "run_id", "kw
 _COUNTS = ("prompt_tokens", "completion_tokens")
 _NOT_PARAMETERS = frozenset({"messages", "model", "tools", "functions", "system", "response_format", "stream"})
 _SAMPLING = frozenset(
-    {
-        "temperature",
-        "top_p",
-        "top_k",
-        "max_tokens",
-        "max_completion_tokens",
-        "seed",
-        "stop",
-        "frequency_penalty",
-        "presence_penalty",
-        "tool_choice",
-        "reasoning_effort",
-        "parallel_tool_calls",
-        "stop_sequences",
-        "max_output_tokens",
-        "top_logprobs",
-    }
+    {"temperature", "top_p", "top_k", "seed", "stop", "stop_sequences", "top_logprobs"}
+    | {"max_tokens", "max_completion_tokens", "max_output_tokens", "frequency_penalty", "presence_penalty"}
+    | {"tool_choice", "parallel_tool_calls", "reasoning_effort"}
 )
+_ANSWER_FIELDS = frozenset({"role", "content", "tool_calls"})
 _SYSTEM_PROMPT = "_system_prompt"
 _MARKS = frozenset({"_usage", "_checkpoint"})
 # Settings of requests, which in data sets are texts.
@@ -149,14 +141,20 @@ def read_transcripts(value: JSONValue, location: str, name: str) -> Iterator[Tra
     messages = first_member(request, *LISTS)
     if messages is None:
         raise BadFile("a chat transcript needs `messages`", location or "/messages")
-    extra = _recorded_answer(body, as_list(messages), as_text(request.get("model")))
-    yield Transcript(
-        body={**body, **request},
-        messages=require_list(messages, f"{location}/messages"),
-        location=location,
-        name=name,
-        extra=extra,
-    )
+    listed_messages = require_list(messages, f"{location}/messages")
+    extra = _recorded_answer(body, listed_messages, as_text(request.get("model")))
+    if extra and listed_messages and _is_same_answer(listed_messages[-1], extra[0]):
+        # Benchmarks state the last answer once more.
+        extra = [{**as_object(listed_messages[-1]), **as_object(extra[0])}]
+        listed_messages = listed_messages[:-1]
+    yield Transcript(body={**body, **request}, messages=listed_messages, location=location, name=name, extra=extra)
+
+
+def _is_same_answer(message: JSONValue, answer: JSONValue) -> bool:
+    """Return whether a message is the answer that a file also states beside its messages."""
+    fields = {name: item for name, item in as_object(answer).items() if name in _ANSWER_FIELDS}
+    is_answer = as_object(message).get("role") == "assistant"
+    return is_answer and normalize_messages(message, "assistant") == normalize_messages(fields, "assistant")
 
 
 def _are_messages(items: list[JSONValue]) -> bool:
@@ -278,18 +276,20 @@ def _run(transcript: Transcript, lines: list[TranscriptMessage] | None = None) -
 
 
 def _entries(transcript: Transcript) -> Iterator[TranscriptMessage]:
-    """Yield the messages; after an answer with calls in its text, that of the user is what they returned."""
-    is_result = False
+    """Yield the messages; after an answer with calls in its text, those that follow are what these returned."""
+    last_result = -1
     for index, message in enumerate(transcript.messages):
-        following = as_object(next(iter(transcript.messages[index + 1 : index + 2]), None))
-        result = following.get("content") if following.get("role") == "user" else None
         body = as_object(message)
-        has_text = body.get("role") == "assistant" and not body.get("tool_calls")
-        actions = text_calls(message_text(body), result) if has_text else ()
+        actions: tuple[TextAction, ...] = ()
+        if body.get("role") == "assistant" and not body.get("tool_calls"):
+            results = results_after(transcript.messages, index)
+            actions = answer_actions(message_text(body), results)
+            last_result = index + len(results) if actions else last_result
         location = f"{transcript.location}/messages/{index}"
-        is_injected = is_result or _has_own_role(message)
-        yield TranscriptMessage(value=message, location=location, actions=actions, is_injected=is_injected)
-        is_result = bool(actions) and result is not None
+        is_injected = index <= last_result and body.get("role") != "assistant"
+        yield TranscriptMessage(
+            value=message, location=location, actions=actions, is_injected=is_injected or _has_own_role(message)
+        )
 
 
 def _system(body: JSONObject, messages: list[JSONValue]) -> JSONValue:

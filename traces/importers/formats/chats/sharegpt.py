@@ -1,13 +1,11 @@
 """ShareGPT conversations: lists of `{from, value}` or `{role, value}`, the usual shape of training data sets."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import StepStatus
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
@@ -20,6 +18,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_list
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
+from traces.importers.formats.training.text_calls import text_calls
 
 FORMAT: Final = "sharegpt"
 _ROLES: Final = {
@@ -49,10 +48,6 @@ _PAIR: Final = ("system", "human", "assistant")
 _CALLS: Final = frozenset({"function_call", "tool_call", "function-call"})
 _NOT_METADATA: Final = frozenset({"conversations", "conversation", "tools", "system", "id"})
 _SCORES: Final = ("reward", "score", "rating", "correct", "success", "resolved")
-_TAGGED_CALL: Final = re.compile(r"<tool_call>(.*?)(?:</tool_call>|$)", re.S)
-_TAGGED_RESULT: Final = re.compile(r"<tool_response>(.*?)(?:</tool_response>|$)", re.S)
-_FUNCTION: Final = re.compile(r"<function=([\w.-]+)>(.*?)(?:</function>|$)", re.S)
-_PARAMETER: Final = re.compile(r"<parameter=([\w.-]+)>(.*?)(?:</parameter>|$)", re.S)
 
 
 def sniff(sample: Sample) -> float:
@@ -152,22 +147,6 @@ def _calls(value: JSONValue) -> list[JSONValue]:
     return [{**as_object(call), "id": ""} for call in list_or_single(calls)]
 
 
-def text_calls(content: str, result: JSONValue) -> tuple[TextAction, ...]:
-    """Return the calls inside the text of an answer, with what the message after it says that they returned."""
-    calls = [*_json_calls(content), *_xml_calls(content)]
-    outputs = _results(result)
-    is_by_call = len(outputs) == len(calls)
-    return tuple(
-        TextAction(
-            name=name,
-            arguments=arguments,
-            output=outputs[index] if is_by_call else result,
-            status=StepStatus.PARTIAL if result is None else StepStatus.OK,
-        )
-        for index, (name, arguments) in enumerate(calls)
-    )
-
-
 def _listed_calls(content: str, result: JSONObject) -> Iterator[TextAction]:
     """Yield the calls of a text that is a list of them in the syntax of Python, if results follow it."""
     calls = python_literals.parse_calls(content) if result else []
@@ -177,24 +156,3 @@ def _listed_calls(content: str, result: JSONObject) -> Iterator[TextAction]:
         output = outputs[index] if is_by_call else result.get("value")
         body = as_object(output)
         yield TextAction(name=name, arguments=arguments, output=body.get("results", output))
-
-
-def _json_calls(content: str) -> Iterator[tuple[str, JSONValue]]:
-    """Yield calls in the style of Hermes models, whose own data set has them as literals of Python."""
-    for call in (as_object(python_literals.parse_literal(match.strip())) for match in _TAGGED_CALL.findall(content)):
-        if name := as_text(call.get("name")):
-            yield name, first_member(call, "arguments", "parameters")
-
-
-def _xml_calls(content: str) -> Iterator[tuple[str, JSONValue]]:
-    """Yield calls as OpenHands and SWE-smith write them for models without calls of tools."""
-    for name, body in _FUNCTION.findall(content):
-        yield name, {key: value.strip("\n") for key, value in _PARAMETER.findall(body)}
-
-
-def _results(result: JSONValue) -> list[JSONValue]:
-    """Return the results that a text has in tags, without these; Hermes Agent repeats the call in them."""
-    bodies = [python_literals.parse_literal(text.strip()) for text in _TAGGED_RESULT.findall(as_text(result))]
-    return [
-        body["content"] if isinstance(body, dict) and {"name", "content"} <= body.keys() else body for body in bodies
-    ]

@@ -21,7 +21,7 @@ from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.python_literals import parse_literal
 from traces.importers.files.source import Source
-from traces.importers.formats.chats.sharegpt import text_calls
+from traces.importers.formats.training.text_calls import text_calls
 
 FORMAT: Final = "text-rows"
 # Names of the request and the answer, and of members that such rows have beside these.
