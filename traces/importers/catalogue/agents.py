@@ -26,7 +26,7 @@ from traces.importers.formats.coding_sessions import (
     goose,
     opencode,
 )
-from traces.importers.formats.databases import cursor_database
+from traces.importers.formats.databases import cursor_database, cursor_store, stores, webui_store
 from traces.importers.formats.evaluations import atif
 from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.histories import generate_text
@@ -90,6 +90,13 @@ AGENTS: Final = (
     Importer(name=crush.FORMAT, title="Crush sessions", sniff=crush.sniff, parse=crush.parse, has_ends=False),
     Importer(
         name=cursor_database.FORMAT, title="Cursor chats", sniff=cursor_database.sniff, parse=cursor_database.parse
+    ),
+    Importer(
+        name=cursor_store.FORMAT,
+        title="Sessions of cursor-agent",
+        sniff=cursor_store.sniff,
+        parse=cursor_store.parse,
+        has_ends=False,
     ),
     Importer(
         name="krabs",
@@ -316,8 +323,8 @@ AGENTS: Final = (
     Importer(
         name=web_chats.FORMAT,
         title="chats of Open WebUI and LibreChat",
-        sniff=detection.sniff_by_value(web_chats.is_export),
-        parse=web_chats.parse,
+        sniff=stores.sniff(webui_store.STORE.is_database, detection.sniff_by_value(web_chats.is_export)),
+        parse=stores.parse(webui_store.STORE.documents, web_chats.parse),
         by_line=lines_are_runs,
         has_ends=False,
     ),

@@ -7,7 +7,7 @@ from traces.importers.common.messages import is_message
 from traces.importers.files.sample import Sample
 from traces.importers.formats.chat_exports import importer as chat_exports
 from traces.importers.formats.chats import chat, chatgpt, client_chats
-from traces.importers.formats.databases import autogen_database
+from traces.importers.formats.databases import autogen_database, llm_logs, stores
 from traces.importers.formats.frameworks import crewai, react, smolagents
 from traces.importers.formats.teams import autogen, camel, metagpt
 from traces.importers.importer import Importer, lines_are_runs
@@ -23,6 +23,13 @@ CONVERSATIONS: Final = (
         title="AutoGen's runtime log",
         sniff=autogen_database.sniff,
         parse=autogen_database.parse,
+    ),
+    Importer(
+        name=llm_logs.FORMAT,
+        title="logs of llm",
+        sniff=stores.sniff(llm_logs.STORE.is_database, detection.sniff_by_value(llm_logs.is_log)),
+        parse=stores.parse(llm_logs.STORE.documents, llm_logs.parse),
+        has_ends=False,
     ),
     Importer(
         name=camel.FORMAT,

@@ -19,6 +19,7 @@ from traces.importers.formats.benchmarks import (
     toolbench,
     xlam,
 )
+from traces.importers.formats.databases import adk_store, agents_sdk_sessions, agno_store, n8n_store, stores
 from traces.importers.formats.evaluations import (
     agentbench,
     bfcl,
@@ -88,8 +89,15 @@ FRAMEWORKS: Final = (
     Importer(
         name=adk.FORMAT,
         title="Agent Development Kit sessions",
-        sniff=detection.sniff_by_value(adk_evals.is_file),
-        parse=adk_evals.parse,
+        sniff=stores.sniff(adk_store.STORE.is_database, detection.sniff_by_value(adk_evals.is_file)),
+        parse=stores.parse(adk_store.STORE.documents, adk_evals.parse),
+    ),
+    Importer(
+        name=agents_sdk_sessions.FORMAT,
+        title="sessions of the OpenAI Agents SDK",
+        sniff=agents_sdk_sessions.sniff,
+        parse=agents_sdk_sessions.parse,
+        has_ends=False,
     ),
     Importer(
         name=xlam.FORMAT,
@@ -293,8 +301,8 @@ FRAMEWORKS: Final = (
     Importer(
         name=n8n.FORMAT,
         title="n8n executions",
-        sniff=detection.sniff_by_value(n8n.is_execution),
-        parse=n8n.parse,
+        sniff=stores.sniff(n8n_store.STORE.is_database, detection.sniff_by_value(n8n.is_execution)),
+        parse=stores.parse(n8n_store.STORE.documents, n8n.parse),
         by_line=lines_are_runs,
     ),
     Importer(
@@ -314,8 +322,8 @@ FRAMEWORKS: Final = (
     Importer(
         name=agno.FORMAT,
         title="Agno sessions",
-        sniff=detection.sniff_by_value(agno.is_session),
-        parse=agno.parse,
+        sniff=stores.sniff(agno_store.is_database, detection.sniff_by_value(agno.is_session)),
+        parse=stores.parse(agno_store.documents, agno.parse),
         by_line=lines_are_runs,
     ),
     Importer(

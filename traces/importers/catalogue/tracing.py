@@ -3,6 +3,7 @@
 from typing import Final
 
 from traces.importers import detection
+from traces.importers.formats.databases import mastra_store, stores
 from traces.importers.formats.evaluations import mlflow
 from traces.importers.formats.frameworks import agents_sdk
 from traces.importers.formats.gateways import helicone, litellm, portkey
@@ -145,9 +146,9 @@ TRACING: Final = (
     ),
     Importer(
         name=mastra.FORMAT,
-        title="Mastra traces",
-        sniff=detection.sniff_by_value(mastra.is_export),
-        parse_together=mastra.parse,
+        title="Mastra traces and threads",
+        sniff=stores.sniff(mastra_store.is_database, detection.sniff_by_value(mastra.is_export)),
+        parse_together=mastra_store.parse,
         has_span_ids=True,
     ),
     Importer(

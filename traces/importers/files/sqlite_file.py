@@ -136,7 +136,7 @@ class Database:
 
 def all_rows(data: bytes) -> Iterator[tuple[str, Row]]:
     """Yield all rows of a database with the names of their tables. Raises `BadFile` like `Database`."""
-    database = Database(data, _all_columns(data))
+    database = Database(data, all_columns(data))
     try:
         for table in database.tables():
             yield from ((table, row) for row in database.rows(table))
@@ -144,7 +144,7 @@ def all_rows(data: bytes) -> Iterator[tuple[str, Row]]:
         database.close()
 
 
-def _all_columns(data: bytes) -> dict[str, Sequence[str]]:
+def all_columns(data: bytes) -> dict[str, Sequence[str]]:
     """Return the columns of all tables with plain names, without virtual tables and what these store."""
     database = Database(data, {})
     try:

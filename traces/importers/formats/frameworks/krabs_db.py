@@ -21,6 +21,11 @@ from traces.importers.files.sqlite_file import Database, ImpossibleContent, Row
 
 FORMAT = "krabs"
 _SESSION_TABLES: Final = ("messages", "token_usage", "errors", "checkpoints")
+# Databases of programs that have an export, by one of their tables.
+_EXPORTS: Final = {
+    "compression_locks": "this is the database of Hermes Agent: import what `hermes sessions export` writes of it",
+    "workspace_chats": "this is the database of AnythingLLM: import the chats that it exports as JSON",
+}
 _COLUMNS: Final[dict[str, Sequence[str]]] = {
     "sessions": ("id", "agent_id", "model", "provider", "created_at", "metadata"),
     "messages": ("id", "turn", "role", "content", "tool_call_id", "tool_name", "tool_args", "created_at"),
@@ -90,10 +95,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per session of the database; skip and report unreadable sessions."""
     database = Database(source.data, _COLUMNS)
     try:
-        if "sessions" not in database or not sqlite_file.has_column(source.data, "messages", "content"):
-            names = ", ".join(database.table_names()[:8]) or "(none)"
-            problem = f"no known format has an SQLite database with the tables {names}"
-            raise BadFile(problem, "table sessions")
+        if not _is_krabs(database, source.data):
+            raise _unknown_database(database.table_names())
         tables = {name: _Table(database, name) for name in _SESSION_TABLES}
         for session in list(database.rows("sessions", "ORDER BY created_at, id")):
             try:
@@ -104,6 +107,19 @@ def parse(source: Source) -> Iterator[RecordedRun]:
                 source.problems.append(problem)
     finally:
         database.close()
+
+
+def _is_krabs(database: Database, data: bytes) -> bool:
+    """Return whether a database has the tables of Krabs; other programs have tables of the same names."""
+    is_own = "sessions" in database and {"id", "created_at"} <= {*database.columns("sessions")}
+    return is_own and sqlite_file.has_column(data, "messages", "content")
+
+
+def _unknown_database(tables: list[str]) -> BadFile:
+    if advice := next((advice for table, advice in _EXPORTS.items() if table in tables), ""):
+        return BadFile(advice, "table sessions")
+    names = ", ".join(tables[:8]) or "(none)"
+    return BadFile(f"no known format has an SQLite database with the tables {names}", "table sessions")
 
 
 class _Table:

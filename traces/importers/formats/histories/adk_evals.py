@@ -31,7 +31,7 @@ def is_file(value: JSONValue) -> bool:
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per case of a set, or per result; else one per session."""
-    if source.is_lines or not is_evaluation(source.value):
+    if source.documents or source.is_lines or not is_evaluation(source.value):
         yield from adk.parse(source)
     else:
         yield from _cases(as_object(source.value))
