@@ -21,7 +21,7 @@ from traces.importers.common.names import find_model_name
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
-from traces.importers.formats.chats import sharegpt
+from traces.importers.formats.chats import chat, sharegpt
 from traces.importers.formats.coding_agents import mini_swe_agent
 from traces.importers.formats.evaluations import bfcl
 from traces.importers.formats.teams import who_and_when
@@ -51,6 +51,10 @@ def read(parse: Callable[[Source], object], value: JSONValue) -> None:
 
 def shell_answer(text: str) -> JSONValue:
     return {"info": {}, "messages": [{"role": "user", "content": "go"}, {"role": "assistant", "content": text}]}
+
+
+def request(text: str) -> JSONValue:
+    return {"messages": [{"role": "user", "content": text}]}
 
 
 def labelled(role: str) -> JSONValue:
@@ -87,6 +91,10 @@ CASES: dict[str, Callable[[], object]] = {
     "many calls in an answer": lambda: [*bfcl.parse([Source(name="x", data=calls("a()", 4_900))])],
     "a tagged call of spaces": lambda: read(sharegpt.parse, tagged("<tool_call>x" + " " * LONG + "y")),
     "attributes of a tool in a transcript": lambda: [*specstory.parse(Source(name="x", data=tool_notes("-" * LONG)))],
+    "commands without an end": lambda: read(chat.parse, request("<command-name>/x" * (LONG // 15))),
+    "a command without arguments": lambda: read(
+        chat.parse, request("<command-name>/x</command-name>" + "<command-args>" * (LONG // 14))
+    ),
     "a name of agents": lambda: find_model_name("gpt-4 gpt-5 " + "agent " * (LONG // 6) + "\n"),
     "secrets in random letters": lambda: secret_detector().findings(b64encode(Random(1).randbytes(5 * LONG)), ""),
     "many headers of a YAML file": lambda: detect_yaml("proxy:\n"),

@@ -15,6 +15,10 @@ from traces.payloads.messages import ModelRequest
 NAME_LENGTH: Final = 120
 # How coding agents mark what the user wrote within a message.
 _TAG: Final = re.compile(r"(?m:^)<(task|user_query)>\s*(?!</)(\S.*?)(?:</\1>|\Z)", re.S)
+# A command of Claude Code that the user typed.
+_COMMAND: Final = re.compile(
+    r"<command-name>\s{0,9}(\S{1,100}?)\s{0,9}</command-name>(?:.*?<command-args>([^<]*)</command-args>)?", re.S
+)
 # What the gateway calls requests of an MCP client that are no tool calls, such as the list of tools.
 _PROTOCOL: Final = "mcp."
 _MOST_TOOLS: Final = 3
@@ -62,6 +66,8 @@ def _first_request(messages: Sequence[JSONValue]) -> str:
     """Return the text of the first user message that has one."""
     requests = (message_text(message) for message in messages if as_object(message).get("role") == "user")
     request = next((request for request in requests if request.strip()), "")
+    if command := _COMMAND.search(request):
+        return " ".join(part for part in command.groups() if part)
     return match[2] if (match := _TAG.search(request)) else request
 
 

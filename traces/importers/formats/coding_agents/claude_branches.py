@@ -11,6 +11,7 @@ from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, has_object
 from traces.core.json_types import JSONObject
+from traces.importers.common.messages import message_text
 
 # Each branch may repeat a long shared beginning.
 _MOST_BRANCHES: Final = 100
@@ -43,6 +44,11 @@ class Line:
     def is_message(self) -> bool:
         """True for a message of the conversation; other lines are events that only connect messages."""
         return as_text(self.record.get("type")) in {"user", "assistant"} and has_object(self.record, "message")
+
+    @property
+    def text(self) -> str:
+        """The text of a message."""
+        return message_text(self.record.get("message")).lstrip()
 
     @property
     def answer(self) -> str:

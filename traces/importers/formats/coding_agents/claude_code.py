@@ -8,6 +8,7 @@ sub-agent to a separate file. Without the session's file, a sub-agent is a run.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
@@ -29,6 +30,10 @@ _DISPLAY_LINES = frozenset({"progress", "file-history-snapshot", "stream_event"}
 # Members of lines that name the session; one by the user comes last.
 _TITLES = ("aiTitle", "customTitle")
 _LINE_FIELDS = frozenset({"parentUuid", "sessionId", "session_id", "cwd", "gitBranch", "version", "userType"})
+# What the user ran in the session, and what it printed: commands of the program, and those of the shell (`!`).
+_COMMAND = "<command-name>"
+_COMMAND_OUTPUT = ("<local-command-stdout>", "<local-command-stderr>")
+_LOCAL_COMMAND = (*_COMMAND_OUTPUT, "<bash-input>", "<bash-stdout>", "<bash-stderr>")
 _METADATA = ("cwd", "gitBranch", "version", "userType", "permissionMode", "forkedFrom")
 
 # By session and kind.
@@ -280,6 +285,7 @@ def _run(external_id: str, steps: list[RecordedStep], lines: Sequence[Line], met
             app=FORMAT,
             format=FORMAT,
             title=as_text(titles[-1]) if titles else "",
+            tags=[as_text(event.get("tag")) for event in events if event.get("type") == "tag"],
             # What the API refused last was not asked again.
             failed=lines[-1].record.get("isApiErrorMessage") is True,
             metadata={**session_facts, **metadata},
@@ -293,7 +299,7 @@ def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
     """Convert lines to messages; the lines of one API response form one message, with its usage once."""
     messages: list[TranscriptMessage] = []
     answers: dict[str, JSONObject] = {}
-    for line in lines:
+    for line, following in zip_longest(lines, lines[1:]):
         message = as_object(line.record["message"])
         answer = answers.get(line.answer)
         if answer is not None:
@@ -308,14 +314,22 @@ def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
                 location=line.location,
                 # The output of a command lacks the request.
                 request_messages=None if messages or line.record.get("type") != "assistant" else [],
-                is_injected=is_summary
-                or (line.record.get("isMeta") is True and not line.blocks("tool_result", "type")),
+                is_injected=is_summary or _is_injected(line, following),
                 resets_history=is_summary,
             )
         )
         if line.answer:
             answers[line.answer] = value
     return messages
+
+
+def _is_injected(line: Line, following: Line | None) -> bool:
+    """Return whether a message asks for nothing: the program added it, or it is about a command that ran locally."""
+    if line.record.get("isMeta") is True:
+        return not line.blocks("tool_result", "type")
+    if line.text.startswith(_COMMAND):
+        return following is not None and following.text.startswith(_COMMAND_OUTPUT)
+    return line.text.startswith(_LOCAL_COMMAND)
 
 
 def _message(record: JSONObject, message: JSONObject) -> JSONObject:
