@@ -31,7 +31,7 @@ from traces.importers.formats.evaluations import (
     tau,
     terminal_bench,
 )
-from traces.importers.formats.frameworks import langchain
+from traces.importers.formats.frameworks import agent_framework, langchain
 from traces.importers.formats.histories import (
     adk,
     adk_evals,
@@ -157,6 +157,13 @@ FRAMEWORKS: Final = (
         title="Semantic Kernel histories",
         sniff=detection.sniff_by_value(semantic_kernel.is_history, detection.LIKELY + 0.1),
         parse=semantic_kernel.parse,
+    ),
+    Importer(
+        name=agent_framework.FORMAT,
+        title="threads of Microsoft's Agent Framework",
+        sniff=detection.sniff_by_value(agent_framework.is_thread),
+        parse=agent_framework.parse,
+        has_ends=False,
     ),
     Importer(
         name=promptfoo.FORMAT,
