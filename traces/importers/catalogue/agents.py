@@ -295,7 +295,8 @@ AGENTS: Final = (
         name=kimi_code.FORMAT,
         title="Kimi Code sessions",
         sniff=detection.sniff_by_value(kimi_code.is_line),
-        parse=kimi_code.parse,
+        parse_together=kimi_code.parse,
+        keys=kimi_code.keys,
         has_ends=False,
     ),
     Importer(

@@ -1,10 +1,15 @@
-"""Kimi Code: the log of an agent (`agents/*/wire.jsonl`): changes of its context, and the events of its loop."""
+"""Kimi Code: the log of an agent (`agents/*/wire.jsonl`): changes of its context, and the events of its loop.
 
-from collections.abc import Iterator
+The folder of a session has one of the session's agent (`main`) and one of each subagent, whose task is in its call.
+Beside it, `state.json` has the title of the session, and which agent started which.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, first_member, has_object
+from traces.core.json_access import as_object, as_text, first_member, has_object, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -12,11 +17,18 @@ from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptSettings, drop_unreadable
+from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.kimi.wire import WireSession, add_call, add_part, session_id, usage
+from traces.importers.formats.session_logs.threads import Thread, nest
 
 FORMAT: Final = "kimi-code"
 _COUNTS: Final = ("inputOther", "inputCacheRead", "inputCacheCreation", "output")
+# Names of folders.
+_AGENTS: Final = "agents"
+_MAIN: Final = "main"
+_STATE: Final = "state.json"
+_ONLY_STATE: Final = "only the state of a session: import the folder `agents` beside it, too"
 _BEGINNING: Final = "turn.prompt"
 _LINES: Final = frozenset({_BEGINNING, "context.append_message", "context.append_loop_event"})
 _NOT_CONFIG: Final = frozenset({"type", "time", "systemPrompt"})
@@ -41,14 +53,68 @@ class _Session(WireSession):
 
 
 def is_line(value: JSONValue) -> bool:
-    """Return True if `value` is a change of the context, or the beginning of a turn."""
+    """Return True if `value` is a change of the context, the beginning of a turn, or the state of a session."""
     body = as_object(value)
+    if _is_state(body):
+        return True
     kind = as_text(body.get("type"))
     return kind in _LINES and (has_object(body, "message") or has_object(body, "event") or "input" in body)
 
 
-def parse(source: Source) -> Iterator[RecordedRun]:
-    """Yield the run of the agent in a file."""
+def _is_state(body: JSONObject) -> bool:
+    return has_object(body, _AGENTS) and as_object(as_object(body[_AGENTS]).get(_MAIN)).get("type") == _MAIN
+
+
+def keys(source: Source) -> set[str]:
+    """Return the folder of the agents of a session; the file itself outside of such a folder."""
+    return {_folder(source.name) or source.name}
+
+
+def _folder(name: str) -> str:
+    path = PurePosixPath(name)
+    if path.name == _STATE:
+        return str(path.parent / _AGENTS)
+    return str(path.parent.parent) if path.parent.parent.name == _AGENTS else ""
+
+
+def _state(source: Source) -> JSONObject:
+    """Return the state of a session; an empty object for the log of an agent."""
+    if PurePosixPath(source.name).name != _STATE and source.is_lines:
+        return {}
+    try:
+        body = as_object(source.value)
+    except BadFile:
+        return {}
+    return body if _is_state(body) else {}
+
+
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """Yield the runs of the agents; subagents are inside the run of their session."""
+    threads: dict[str, Thread] = {}
+    states = {number: state for number, source in enumerate(sources) if (state := _state(source))}
+    sessions = {_folder(sources[number].name): state for number, state in states.items()}
+    if len(states) == len(sources):
+        for source in sources:
+            source.problems.append(BadFile(_ONLY_STATE, "/"))
+    for number, source in enumerate(sources):
+        if number in states:
+            continue
+        session = sessions.get(_folder(source.name), {})
+        try:
+            run = _parse(source, session)
+        except BadFile as problem:
+            source.problems.append(problem)
+            continue
+        folder, agent = _folder(source.name), PurePosixPath(source.name).parent.name
+        # Of two files with a name, the second is another session.
+        is_known = not folder or f"{folder}/{agent}" in threads
+        id = str(number) if is_known else f"{folder}/{agent}"
+        parent = as_text(as_object(as_object(session.get(_AGENTS)).get(agent)).get("parentAgentId")) or _MAIN
+        threads[id] = Thread(run=run, parent="" if is_known or agent == _MAIN else f"{folder}/{parent}")
+    yield from nest(threads)
+
+
+def _parse(source: Source, state: JSONObject) -> RecordedRun:
     records = [*source.objects()]
     session = _Session()
     for record, location in records:
@@ -61,13 +127,14 @@ def parse(source: Source) -> Iterator[RecordedRun]:
         tools=normalize_tools(session.tools or []),
         agent=as_text(session.config.get("agentId")) or FORMAT,
     )
-    yield build_run(
+    return build_run(
         RunFacts(
             external_id=f"{FORMAT}-{session_id(records, _BEGINNING)}",
             app=FORMAT,
             format=FORMAT,
             failed=session.has_failed,
-            metadata={**session.config, "events": session.events},
+            title=as_text(state.get("title")) if settings.agent in (_MAIN, FORMAT) else "",
+            metadata={**session.config, **omit(state, "title", _AGENTS), "events": session.events},
         ),
         transcripts.build_steps(drop_unreadable(session.entries(), source.problems), settings),
         location="line 1",

@@ -7,6 +7,8 @@ import pytest
 from tests.support import importing_fixtures as fixtures
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.importers.files.source import Source
+from traces.importers.formats.kimi import kimi_code
 
 TIME = 1_767_225_600_000
 PROMPT = {"type": "turn.prompt", "input": [{"type": "text", "text": "Is Dune in stock?"}], "time": TIME}
@@ -64,3 +66,65 @@ def test_session_that_grew_is_the_same_run() -> None:
         lines = [record.value for record in fixtures.source(name).records()]
         (part,) = fixtures.read(fixtures.FORMATS[name], lines[:-3])
         assert part.external_id == fixtures.run(name).external_id
+
+
+def test_subagents_of_a_session_are_nested_below_their_calls() -> None:
+    call = loop(type="tool.call", toolCallId="c1", name="Agent", args={"prompt": "Count the copies."})
+    result = loop(type="tool.result", toolCallId="c1", result={"output": "Three."})
+    prompt = {**PROMPT, "input": [{"type": "text", "text": "Count the copies."}]}
+    lines = {
+        "s1/agents/agent-0/wire.jsonl": [prompt, loop(type="step.begin"), text("Three.")],
+        "s1/agents/main/wire.jsonl": [
+            PROMPT,
+            loop(type="step.begin"),
+            call,
+            result,
+            loop(type="step.begin"),
+            text("3"),
+        ],
+        "s2/agents/agent-0/wire.jsonl": [prompt, loop(type="step.begin"), text("Four.")],
+        "wire.jsonl": [PROMPT, loop(type="step.begin"), text("Yes.")],
+    }
+    sources = [Source(name=name, data=fixtures.json_lines(records)) for name, records in lines.items()]
+    nested, other, single = kimi_code.parse(sources)
+    (tool,) = fixtures.steps(nested, StepType.TOOL)
+    (agent,) = [step for step in nested.steps if step.parent == tool.key]
+    assert (agent.type, agent.output) == (StepType.AGENT, {"text": "Three."})
+    assert [fixtures.answer_contents(run) for run in (other, single)] == [["Four."], ["Yes."]]
+    assert [kimi_code.keys(source) for source in sources] == [
+        {"s1/agents"},
+        {"s1/agents"},
+        {"s2/agents"},
+        {"wire.jsonl"},
+    ]
+
+
+def test_state_of_a_session_has_its_title_and_the_parents() -> None:
+    outer = loop(type="tool.call", toolCallId="c1", name="Agent", args={"prompt": "Count."})
+    inner = loop(type="tool.call", toolCallId="c2", name="Agent", args={"prompt": "Count the shelf."})
+    prompts: list[Any] = [
+        {**PROMPT, "input": [{"type": "text", "text": text}]} for text in ("Count.", "Count the shelf.")
+    ]
+    agents = {
+        "main": {"type": "main"},
+        "a1": {"type": "sub", "parentAgentId": "main"},
+        "a2": {"type": "sub", "parentAgentId": "a1"},
+    }
+    files: dict[str, list[Any]] = {
+        "s1/state.json": [{"id": "s1", "title": "Copies", "cwd": "/shop", "agents": agents}],
+        "s1/agents/a2/wire.jsonl": [prompts[1], loop(type="step.begin"), text("3")],
+        "s1/agents/a1/wire.jsonl": [prompts[0], loop(type="step.begin"), inner],
+        "s1/agents/main/wire.jsonl": [PROMPT, loop(type="step.begin"), outer],
+    }
+    sources = [Source(name=name, data=fixtures.json_lines(records)) for name, records in files.items()]
+    (run,) = kimi_code.parse(sources)
+    steps = {step.call_id: step.key for step in run.steps if step.call_id}
+    parents = [step.parent for step in run.steps if step.type is StepType.AGENT]
+    assert (run.name, run.metadata["cwd"], {kimi_code.keys(source).pop() for source in sources}) == (
+        "Copies",
+        "/shop",
+        {"s1/agents"},
+    )
+    assert parents == [None, steps["c1"], steps["c2"]]
+    assert not list(kimi_code.parse(sources[:1]))
+    assert "only the state" in str(sources[0].problems[0])
