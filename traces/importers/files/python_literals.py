@@ -106,6 +106,8 @@ def _plain(node: ast.expr) -> object:
             return None
         case ast.Dict(keys=keys, values=values):
             return {ast.literal_eval(key): _plain(value) for key, value in zip(keys, values, strict=True) if key}
+        case ast.Call(func=ast.Name(id=name), args=[message], keywords=[]) if name.endswith("Error"):
+            return {"type": name, "message": _plain(message)}
         case ast.Call(args=[], keywords=keywords):
             return {keyword.arg: _plain(keyword.value) for keyword in keywords if keyword.arg}
         case ast.List(elts=items) | ast.Tuple(elts=items):

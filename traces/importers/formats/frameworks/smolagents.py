@@ -1,25 +1,28 @@
 """smolagents: the steps of an agent's memory, and its messages, which write calls as texts.
 
 Steps have the requests of their model calls. The messages of a memory follow an answer by its calls (`tool-call`) and
-what they returned (`tool-response`).
+what they returned (`tool-response`). Rows of evaluations may have either as Python's `repr()` of the objects.
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
 from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.identity import content_id
+from traces.importers.common.judgements import termination
 from traces.importers.common.messages import is_message, message_text, normalize_messages, result_text
 from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
+from traces.importers.files import python_literals
 from traces.importers.files.errors import BadFile
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
@@ -33,6 +36,10 @@ _HOLDERS: Final = ("steps", "intermediate_steps", "messages")
 _OTHER_FIELDS: Final = ("action_output", "is_final_answer", "step_number")
 # Python needs much memory for the representation of many values.
 _MOST_CALL_TEXT: Final = 200_000
+# The text of a step or message, and a member of an enumeration in it, which is no Python.
+_OBJECT: Final = re.compile(r"(?:SystemPrompt|Task|Planning|Action|FinalAnswer)Step\(|ChatMessage\(")
+_MEMBER: Final = re.compile(r"<[A-Z]\w{0,50}\.[A-Z_]{1,50}: ('[\w-]{1,50}')>")
+_LIMIT: Final = "max_steps"
 _CODE_TOOL: Final = "python_interpreter"
 
 
@@ -44,24 +51,35 @@ def sniff(sample: Sample) -> float:
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per memory."""
     for record in source.records():
-        yield from _runs(record.value, record.location, source.name)
+        yield from _runs(record.value, record.location, source)
 
 
-def _runs(value: JSONValue, location: str, name: str) -> Iterator[RecordedRun]:
+def _runs(value: JSONValue, location: str, source: Source) -> Iterator[RecordedRun]:
     if (items := _items(value)) or _is_failed_row(value):
-        yield _run(as_object(value), items, location, name)
+        if {} in items:
+            reason = "a step is the text of an object that is too long or damaged"
+            source.problems.append(BadFile(reason, f"{location}/{items.index({})}"))
+        yield _run(as_object(value), [item for item in items if item], location, source.name)
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _runs(item, f"{location}/{index}", name)
+            yield from _runs(item, f"{location}/{index}", source)
     else:
         raise BadFile("neither steps nor messages of smolagents", location or "/")
 
 
 def _items(value: JSONValue) -> list[JSONObject]:
     """Return the steps or messages in `value`: a list of them, or an object that contains one."""
-    items = as_objects(value if isinstance(value, list) else first_member(as_object(value), *_HOLDERS))
+    values = as_list(value if isinstance(value, list) else first_member(as_object(value), *_HOLDERS))
+    items = [item for part in values if isinstance(item := _parse_item(part), dict)]
     is_memory = any(_is_step(item) or as_text(item.get("role")) in _CALL_ROLES for item in items)
     return items if is_memory else []
+
+
+def _parse_item(value: JSONValue) -> JSONValue:
+    """Return a step or message from the text of its object; an empty object for a text that cannot be read."""
+    if not isinstance(value, str) or not _OBJECT.match(value):
+        return value
+    return python_literals.parse_object(_MEMBER.sub(r"\1", value)) or {}
 
 
 def _is_failed_row(value: JSONValue) -> bool:
@@ -99,7 +117,10 @@ def _run(body: JSONObject, items: list[JSONObject], location: str, name: str) ->
             name=task or name,
             failed=bool(failure),
             tags=[f"task:{task_id}"] if task_id else [],
-            judgements=benchmark_scores.read_judgements(body),
+            judgements=[
+                *benchmark_scores.read_judgements(body),
+                *([termination(_LIMIT)] if body.get("iteration_limit_exceeded") is True else []),
+            ],
             metadata={key: item for key, item in body.items() if key not in _HOLDERS},
         ),
         steps,
@@ -168,7 +189,10 @@ def _step(item: JSONObject, location: str) -> Iterator[TranscriptMessage]:
 
 
 def _calls(item: JSONObject) -> list[JSONValue]:
-    return as_list(item.get("tool_calls")) or as_list(as_object(item.get("model_output_message")).get("tool_calls"))
+    calls = as_objects(item.get("tool_calls")) or as_objects(
+        as_object(item.get("model_output_message")).get("tool_calls")
+    )
+    return [call if "function" in call else {"id": call.get("id"), "function": omit(call, "id")} for call in calls]
 
 
 def _name(calls: list[JSONValue]) -> str:

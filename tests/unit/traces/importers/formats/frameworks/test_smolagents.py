@@ -101,7 +101,13 @@ def test_rows_of_gaia_name_their_task_and_failures() -> None:
     call = {"id": "c1", "type": "function", "function": {"name": "python_interpreter", "arguments": "print(3)"}}
     step = {"step_number": 1, "model_output": "I count.", "tool_calls": [call], "observations": "Execution logs:\n3"}
     memory = [{"task": "Count Dune."}, step, {"step_number": 2, "model_output": "Three.", "observations": None}]
-    row = {"agent_name": "gpt-4o", "question": "Count Dune.", "task": "1", "task_id": "t1", "is_correct": False}
+    row: dict[str, Any] = {
+        "agent_name": "gpt-4o",
+        "question": "Count Dune.",
+        "task": "1",
+        "task_id": "t1",
+        "is_correct": False,
+    }
     row |= {"prediction": "3", "intermediate_steps": memory, "token_counts": {"input": 90, "output": 8}}
     failed = {**row, "task_id": "t2", "prediction": None, "intermediate_steps": [], "agent_error": "no model"}
     (run, other), problems = fixtures.detect_and_read("smolagents", fixtures.json_lines([row, failed]))
@@ -110,3 +116,48 @@ def test_rows_of_gaia_name_their_task_and_failures() -> None:
     last = fixtures.steps(run, StepType.MODEL)[-1]
     assert fixtures.request_contents(last) == ["Count Dune.", "I count.", "Observation:\nExecution logs:\n3"]
     assert (other.status, other.steps[0].error, other.name) == (RunStatus.FAILED, "no model", "Count Dune.")
+
+
+ACTION = (
+    "ActionStep(step_number=1, timing=Timing(start_time=1760000000.0, end_time=1760000002.0, duration=2.0),"
+    " model_input_messages=[ChatMessage(role=<MessageRole.USER: 'user'>, content=[{'type': 'text', 'text': 'Count.'}],"
+    " tool_calls=None, raw=None)], tool_calls=[ToolCall(name='python_interpreter', arguments='count()', id='call_1')],"
+    " error=AgentExecutionError('no shelf'), model_output='I count.', code_action='count()', observations='Logs:\\n3',"
+    " token_usage=TokenUsage(input_tokens=90, output_tokens=7, total_tokens=97), is_final_answer=False)"
+)
+
+
+def test_steps_as_texts_of_python_objects() -> None:
+    steps = ["SystemPromptStep(system_prompt='Be brief.')", "TaskStep(task='Count.', task_images=None)", ACTION]
+    row: dict[str, Any] = {
+        "agent_name": "code",
+        "question": "Count.",
+        "intermediate_steps": [*steps, "ActionStep(<broken>)"],
+    }
+    row["iteration_limit_exceeded"] = True
+    (run,), problems = fixtures.detect_and_read("smolagents", fixtures.json_lines([row]), "rows.jsonl")
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (model.tokens_in, str(model.started_at)) == (90, "2025-10-09 08:53:20+00:00")
+    assert (tool.name, tool.input, tool.output, tool.error) == (
+        "python_interpreter",
+        {"code": "count()"},
+        "Logs:\n3",
+        "no shelf",
+    )
+    assert [(item.kind, item.text) for item in run.judgements] == [(JudgementKind.FAIL, "max_steps")]
+    assert "text of an object that is too long or damaged" in problems[0]
+
+
+def test_messages_as_texts_of_python_objects() -> None:
+    call = "Calling tools:\\n[{'id': 'c1', 'function': {'name': 'count', 'arguments': {}}}]"
+    texts = [("user", "Count."), ("assistant", "I count."), ("tool-call", call), ("tool-response", "Observation:\\n3")]
+    messages = [
+        f"ChatMessage(role=<MessageRole.{role.upper().replace('-', '_')}: '{role}'>, content=[{{'type': 'text',"
+        f" 'text': \"{text}\"}}], tool_calls=None, raw=None, token_usage=None)"
+        for role, text in texts
+    ]
+    row = {"question": "Count.", "intermediate_steps": messages, "prediction": "3"}
+    (run,), problems = fixtures.detect_and_read("smolagents", fixtures.json_lines([row]), "rows.jsonl")
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.name, tool.output, run.steps[-1].output, problems) == ("count", "3", {"text": "3"}, [])
