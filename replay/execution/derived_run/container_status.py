@@ -8,16 +8,24 @@ from uuid import UUID
 from django.db.models import F
 
 from replay.core.calls import label_key
-from replay.core.graph import CONTAINERS
+from replay.core.graph import CHECKS, CONTAINERS
 from replay.models import ReplaySession
 from traces.core.vocabulary import Label, Reason, StepStatus
 from traces.models import Step
+from traces.payloads.replay_labels import origin_reason
 from traces.storage import bulk
 
-_FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
+FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 _SUMS: Final = ("duration_ms", "tokens_in", "tokens_out", "tokens_cached", "cost_usd")
 _CUT_OFF: Final = "The replay ended inside it, so it has no output. Its status and duration come from its steps."
 _CHANGED: Final = "Steps in it were resolved again: its status and duration come from this run's steps."
+
+
+def is_unverified(step: Step) -> bool:
+    """True if a check did not run: its result is a placeholder, or kept on an assumption."""
+    if step.type not in CHECKS or step.status == StepStatus.UNVERIFIED:
+        return step.status == StepStatus.UNVERIFIED
+    return step.label == Label.SIMULATED and origin_reason(step.reason, step.detail) != Reason.AGENT_RAN
 
 
 def settle(run_id: UUID, container_numbers: Collection[int | None]) -> None:
@@ -70,7 +78,7 @@ def _enclosing_containers(run_id: UUID, container_numbers: Collection[int | None
 
 def _children(run_id: UUID, containers: Mapping[int, Step]) -> dict[int, list[Step]]:
     """Return the children of each container in order; nested containers are the given instances."""
-    columns = ("id", "sequence_no", "parent_no", "status", "error", *_SUMS)
+    columns = ("id", "sequence_no", "parent_no", "type", "status", "error", "label", "reason", "detail", *_SUMS)
     children_by_parent: dict[int, list[Step]] = {}
     for parents in bulk.chunks(containers):
         children = Step.objects.filter(run_id=run_id, parent_no__in=parents).only(*columns)
@@ -80,8 +88,8 @@ def _children(run_id: UUID, containers: Mapping[int, Step]) -> dict[int, list[St
 
 
 def _settle(container: Step, children: list[Step], *, cut_off: bool) -> None:
-    failed = bool(children) and children[-1].status in _FAILED
-    has_unverified = any(child.status == StepStatus.UNVERIFIED for child in children)
+    has_unverified = any(map(is_unverified, children))
+    failed = bool(children) and children[-1].status in FAILED and not is_unverified(children[-1])
     status = StepStatus.PARTIAL if cut_off else StepStatus.UNVERIFIED if has_unverified else StepStatus.OK
     container.status = StepStatus.ERROR if failed else status
     container.error = children[-1].error if failed else ""

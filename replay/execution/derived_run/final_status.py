@@ -1,15 +1,13 @@
 """Final status of a session and of its derived run."""
 
 from collections.abc import Mapping
-from typing import Final
 from uuid import UUID
 
 from replay.core.vocabulary import SessionStatus
+from replay.execution.derived_run.container_status import FAILED, is_unverified
 from replay.models import ReplaySession
-from traces.core.vocabulary import Label, RunStatus, StepStatus, StepType
+from traces.core.vocabulary import Label, RunStatus, StepType
 from traces.models import Step
-
-_FAILED: Final = frozenset({StepStatus.ERROR, StepStatus.TIMEOUT})
 
 
 def session_status(session: ReplaySession, counts: Mapping[Label, int]) -> SessionStatus:
@@ -22,7 +20,7 @@ def session_status(session: ReplaySession, counts: Mapping[Label, int]) -> Sessi
 
 
 def run_status(session: ReplaySession, *, has_changes: bool, end_kept: bool) -> RunStatus:
-    """Status of the derived run: failed if its last step failed.
+    """Status of the derived run: failed if its last step failed. A check that did not run decides nothing.
 
     An unchanged run has its source's status. So does a run that reuses the source's last step, if no step of the
     source failed.
@@ -37,8 +35,9 @@ def run_status(session: ReplaySession, *, has_changes: bool, end_kept: bool) -> 
 def _ends_failing(session: ReplaySession) -> bool:
     """True if the last top-level step failed; output steps do not count, they repeat a result."""
     outermost = Step.objects.filter(run=session.run, parent_no__isnull=True).exclude(type=StepType.OUTPUT)
-    return outermost.order_by("-sequence_no").values_list("status", flat=True).first() in _FAILED
+    last = outermost.order_by("-sequence_no").first()
+    return last is not None and last.status in FAILED and not is_unverified(last)
 
 
 def _has_failures(run_id: UUID) -> bool:
-    return Step.objects.filter(run_id=run_id, status__in=_FAILED).exists()
+    return Step.objects.filter(run_id=run_id, status__in=FAILED).exists()

@@ -100,7 +100,7 @@ class StepWriter:
 
     def _reuse(self, event: StepsReused, context: ReplayContext, state: ReplayState) -> None:
         self._reused_steps.reuse(event, context, state)
-        self._end_kept = True
+        self._end_kept = event.last not in event.assumptions
         # The output of a container around an assumed step is not verified.
         self._changed_containers.update(state.parent_of(context.graph.by_no[no].parent) for no in event.assumptions)
 

@@ -13,7 +13,7 @@ from tests.support.queues import capture_tasks
 from tests.support.replay_runs import ORDERS, Reply, ToolCall, order_desk
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
-from traces.models import Run, Step
+from traces.models import Run, RunOutcome, Step
 from traces.runs.services import record
 from traces.storage import artifacts
 
@@ -87,6 +87,32 @@ def test_agent_with_skipped_check_is_unverified() -> None:
     assert (agent.status, agent.error, agent.label, agent.reason) == ("unverified", "", "simulated", "derived")
     assert artifacts.payload(agent.output_ref) == {"text": "Refund 42."}
     assert label_counts(view) == Counter(simulated=3)
+
+
+@pytest.mark.parametrize("parent", ["agent", None])
+def test_failure_of_an_assumed_check_is_unverified(parent: str | None) -> None:
+    """The check did not run, so neither its agent nor the run failed by it."""
+    run = checked_agent(StepStatus.ERROR)
+    # Code derived the check's input from the answer in a way that the recording does not show.
+    check = replace(run.steps[2], input={"limit": "exceeded by a lot"}, parent=parent)
+    change = {"match": {"step": 2}, "output": {"message": {"role": "assistant", "content": "Refund 42."}}}
+    view, (agent, _, check_step) = replay(replace(run, steps=(*run.steps[:2], check)), 2, change)
+    assert (check_step.status, check_step.reason) == ("error", "assumed_unaffected")
+    assert (agent.status, agent.error) == ("unverified" if parent else "ok", "")
+    (derived_run,) = Run.objects.filter(session_id=view.id)
+    outcome = RunOutcome.objects.get(run=derived_run)
+    assert (derived_run.status, outcome.outcome, outcome.reason) == ("completed", "unverified", "limit did not run")
+
+
+def test_assumed_end_does_not_fail_the_run() -> None:
+    """Only the agent's code made the recorded run fail, and nothing shows that it would again."""
+    run = checked_agent(StepStatus.OK)
+    late = replace(run.steps[2], type=StepType.TOOL, name="log", tool_name="log", parent=None, output="logged")
+    late = replace(late, input={"limit": "exceeded by a lot"}, error="")
+    change = {"match": {"step": 2}, "output": {"message": {"role": "assistant", "content": "Refund 42."}}}
+    view, (*_, last) = replay(replace(run, steps=(*run.steps[:2], late)), 2, change)
+    assert (last.status, last.reason) == ("ok", "assumed_unaffected")
+    assert [run.status for run in Run.objects.filter(session_id=view.id)] == ["completed"]
 
 
 def failing_run() -> RecordedRun:
