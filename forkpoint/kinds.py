@@ -5,12 +5,22 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final, ParamSpec, TypeVar
 
 from forkpoint.answers import Answer
+from forkpoint.arguments import Arguments, Rearrange, WrongArguments
 from forkpoint.hooks import Decision
 from forkpoint.outputs.effects import State, repeat_effects, snapshot, with_effects
 from forkpoint.outputs.errors import form_of_error
 from forkpoint.outputs.forms import Form, form_of, form_of_documents
 from forkpoint.scopes import Event, Journal, RunScope, Scope, StepScope
-from forkpoint.vocabulary import INTERCEPTION_MARK, OUTPUT_FORM, HookEvent, StepStatus, StepType, ValueTool
+from forkpoint.vocabulary import (
+    INTERCEPTION_MARK,
+    MCP_SERVER_TITLE,
+    OUTPUT_FORM,
+    RERUN_CALL,
+    HookEvent,
+    StepStatus,
+    StepType,
+    ValueTool,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -96,6 +106,33 @@ class CallStep(StepScope):
     # Of the error that passes through: the one that the call itself raised.
     own_error: Callable[[BaseException], BaseException] = staticmethod(lambda error: error)
     _error_form: Form | None = None
+    # The thread or task that began it, where that counts.
+    lane = ""
+    _new_arguments: Any = None
+
+    def ask_session(self) -> Answer | None:
+        """Ask the rerun, if there is one, about this call before it is made."""
+        if (session := self._recorder.session) is None:
+            return None
+        server = {MCP_SERVER_TITLE: title} if (title := self.attributes.get(MCP_SERVER_TITLE)) else {}
+        reply = session.ask(self.kind, self.name, self.input, server, self.lane)
+        self._new_arguments = reply.arguments
+        if reply.call:
+            self.attributes[RERUN_CALL] = reply.call
+        return reply.answer
+
+    def arrange(self, rearrange: Rearrange, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        if (session := self._recorder.session) is None or self._new_arguments is None:
+            return args, kwargs
+        try:
+            return rearrange(args, kwargs, self.input, self._new_arguments)
+        except WrongArguments as problem:
+            session.refuse(f"{self.name} cannot run with the arguments of an override: {problem}; override its result")
+
+    def _begin(self) -> None:
+        super()._begin()
+        # Lanes are numbered in the order of their first calls. The session is asked by another thread.
+        self.lane = self._recorder.lane()
 
     def fail(self, error: BaseException | str) -> None:
         if isinstance(error, BaseException):

@@ -314,7 +314,7 @@ class Recorder:
             # Links name steps by ids that this run does not have.
             payload = {name: value for name, value in payload.items() if name != "links"}
             if type in _CALL_ENDS:
-                payload["attributes"] = {**payload.get("attributes", {}), LANE: current_lane()}
+                payload["attributes"] = {**payload.get("attributes", {}), LANE: self.lane()}
         is_late = isinstance(payload.get("response"), Late)
         if is_late:
             content: Content = functools.partial(encode, payload)
@@ -340,6 +340,10 @@ class Recorder:
         runs = [run for run in list(self._open.values()) if run.process_id == os.getpid()]
         # Those of a program that the gateway records are one run.
         return runs[0] if len(runs) == 1 or (runs and self._gateway_run is not None) else None
+
+    def lane(self) -> str:
+        """Return the name of the thread or task that runs this code; empty where nothing depends on it."""
+        return "" if self._gateway_run is None and self.session is None else current_lane()
 
     def gateway_step(self) -> str:
         """Return the id of the innermost open step in the run of the gateway; empty if there is none.

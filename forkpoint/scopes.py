@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from typing import Any, NoReturn, ParamSpec, Protocol, Self, TypeVar
 
 from forkpoint.answers import MAX_ITEMS, Answer, Reply
-from forkpoint.arguments import Arguments, Rearrange, WrongArguments, arguments_of
+from forkpoint.arguments import Arguments, Rearrange, arguments_of
 from forkpoint.decorators import decorate
 from forkpoint.encoding import as_text
 from forkpoint.entropy import new_uuid
 from forkpoint.hooks import Decision, Hooks
-from forkpoint.vocabulary import MCP_SERVER_TITLE, OUTPUT_FORM, RERUN_CALL, HookEvent, RunStatus
+from forkpoint.vocabulary import OUTPUT_FORM, HookEvent, RunStatus
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +27,7 @@ Event = tuple[str, dict[str, Any]]
 class Session(Protocol):
     """The rerun that this process is a part of."""
 
-    def ask(self, type: str, name: str, arguments: Any, server: Mapping[str, str]) -> Reply: ...
+    def ask(self, type: str, name: str, arguments: Any, server: Mapping[str, str], lane: str) -> Reply: ...
     def refuse(self, reason: str) -> NoReturn: ...
     def declare_tools(self, names: Iterable[str]) -> None: ...
     def report(self, lines: list[str]) -> None: ...
@@ -47,6 +47,7 @@ class Journal(Protocol):
     def samples(self) -> bool: ...
     def suppress_errors(self) -> AbstractContextManager[object]: ...
     def count_lost_event(self) -> None: ...
+    def lane(self) -> str: ...
     def write(
         self, run_id: str, step_id: str | None, parent_id: str | None, number: int, type: str, payload: dict[str, Any]
     ) -> None: ...
@@ -323,31 +324,11 @@ class StepScope(Scope):
         self._links: list[str] = []
         self._number: int | None = None
         self._started_at = ""
-        self._new_arguments: Any = None
 
     def link(self, *steps: "StepScope") -> Self:
         """Declare that this step used the outputs of `steps`, where no id, message or text shows it."""
         self._links.extend(step.id for step in steps if step.id)
         return self
-
-    def ask_session(self) -> Answer | None:
-        """Ask the rerun, if there is one, about this call before it is made."""
-        if (session := self._recorder.session) is None:
-            return None
-        server = {MCP_SERVER_TITLE: title} if (title := self.attributes.get(MCP_SERVER_TITLE)) else {}
-        reply = session.ask(self.kind, self.name, self.input, server)
-        self._new_arguments = reply.arguments
-        if reply.call:
-            self.attributes[RERUN_CALL] = reply.call
-        return reply.answer
-
-    def arrange(self, rearrange: Rearrange, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        if (session := self._recorder.session) is None or self._new_arguments is None:
-            return args, kwargs
-        try:
-            return rearrange(args, kwargs, self.input, self._new_arguments)
-        except WrongArguments as problem:
-            session.refuse(f"{self.name} cannot run with the arguments of an override: {problem}; override its result")
 
     def start_event(self) -> Event | None:
         """Return the event of the step's start; None for steps that are recorded by one event at their end."""

@@ -54,13 +54,16 @@ class ReplaySession:
         watch_forks(_end_with_fork)
         return cls(id, os.environ.get("FORKPOINT_URL") or "", os.environ.get("FORKPOINT_TOKEN") or "")
 
-    def ask(self, type: str, name: str, arguments: Any, server: Mapping[str, str] | None = None) -> Reply:
+    def ask(
+        self, type: str, name: str, arguments: Any, server: Mapping[str, str] | None = None, lane: str = ""
+    ) -> Reply:
         """Return what becomes of a call: its outcome, or that it may be made. A refusal ends the process.
 
-        `server` tells the MCP server of a tool from others.
+        `server` tells the MCP server of a tool from others. `lane` is the thread or task that makes the call.
         """
         id = _new_call_id()
-        question = {"type": type, "name": name, "arguments": arguments, "call": id, "server": server or {}}
+        call = {"type": type, "name": name, "arguments": arguments, "server": server or {}}
+        question = {**call, "call": id, "lane": lane}
         try:
             reply = self._ask(question)
             if reply["decision"] == "ask":

@@ -206,6 +206,7 @@ def agent_request(call: Call, limit: int) -> AgentRequest:
         read_body=partial(_read_body, call, limit),
         digest=call.digest,
         digest_content=lambda body: events.content_digest(call, body),
+        lane=call.lane,
         address_model=call.operation.model,
         address_asks_for_events=call.asks_gemini_for_events,
     )

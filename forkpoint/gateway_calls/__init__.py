@@ -4,12 +4,12 @@ import os
 
 from forkpoint.capture.import_hook import hook
 from forkpoint.gateway_calls import carried_steps, clients
-from forkpoint.gateway_run import GATEWAY, VARIABLE
+from forkpoint.gateway_run import GATEWAY
 
 
 def install() -> None:
-    """Watch HTTP clients, threads and processes, where the gateway sees the calls of this program."""
-    if not (os.environ.get(GATEWAY) and os.environ.get(VARIABLE)):
+    """Watch HTTP clients, threads and processes, where the gateway sees the calls of this program or answers them."""
+    if not os.environ.get(GATEWAY):
         return
     for name, patch in {**clients.PATCHES, **carried_steps.PATCHES}.items():
         hook.register(name, patch)

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from forkpoint.capture.patching import wrap
 from forkpoint.gateway_run import OUTER_STEP
+from forkpoint.lanes import as_job
 from forkpoint.recorder import recorder
 
 # The place of `env` among the arguments of `Popen`.
 _ENVIRONMENT_PLACE: Final = 10
+_PACKAGE: Final = __name__.partition(".")[0]
 _ATTRIBUTE: Final = "_forkpoint_place"
 
 
@@ -43,7 +45,10 @@ def _start_thread(start: Callable[..., None]) -> Callable[..., None]:
 def _submit(submit: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         # Also without a scope: the thread may have that of the first task.
-        return submit(self, recorder.carry(function), *args, **kwargs)
+        work = recorder.carry(function)
+        # What the SDK itself does is no job of the agent: it does less of it while it records.
+        is_own = str(getattr(function, "__module__", "")).partition(".")[0] == _PACKAGE
+        return submit(self, work if is_own else as_job(self, work), *args, **kwargs)
 
     return wrapper
 

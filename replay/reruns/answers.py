@@ -17,7 +17,7 @@ from replay.reruns import claims, exchanges, forks, recordings, sources, starts
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.explanations import difference_fields, explain_miss
 from replay.reruns.core.matcher import Divergence, Match, Matcher
-from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
+from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest, call_of_lane
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import EditedRequest
@@ -143,6 +143,7 @@ class _Resolver:
             renaming=self._renaming,
             reduce=partial(self._reduce, request),
             is_meant=exchanges.values_of_fork(self._rerun),
+            lane=request.lane,
         )
         # What the policy allowed to be stored needs no second look, and most calls of an unchanged agent are that.
         as_sent = request.input, self._strict_fields(request, has_headers=self._recording.has_headers)
@@ -154,13 +155,12 @@ class _Resolver:
         return result
 
     def _match_bytes(self, request: AgentRequest) -> Match | None:
-        """Return the first call left that was recorded with these very bytes: they need not be read."""
+        """Return the call left that was recorded with these very bytes: they need not be read."""
         recorded_calls = self._recorded_calls(request)
-        calls = recorded_calls.by_sent_digest.get(request.digest, ())
-        if not calls:
+        if not (calls := recorded_calls.by_sent_digest.get(request.digest, ())):
             return None
         used_numbers = {*self._used_numbers().filter(sequence_no__range=(calls[0].no, calls[-1].no))}
-        call = next((call for call in calls if call.no not in used_numbers), None)
+        call = call_of_lane([call for call in calls if call.no not in used_numbers], request.lane)
         return None if call is None else Match(call=call, is_equal=True, rivals=recorded_calls.rivals_of(call))
 
     def _used_numbers(self) -> QuerySet[RerunCall, int | None]:
@@ -251,8 +251,8 @@ class _Resolver:
         calls = self._rerun.calls.filter(reason=Reason.LIVE_MODEL, attempt__lt=self._rerun.attempt)
         earlier_exchanges = [Exchange(call) for call in calls.exclude(exchange=None).order_by("id")]
         known_exchanges = [item for item in earlier_exchanges if item.has_answer or not item.is_complete]
-        names = Renaming()
-        matcher = Matcher(calls=RecordedCalls([item.request for item in known_exchanges]), renaming=names)
+        names, known_calls = Renaming(), RecordedCalls([item.request for item in known_exchanges])
+        matcher = Matcher(calls=known_calls, renaming=names, lane=request.lane)
         result = matcher.match(*self._comparable(request, has_headers=True), request.content_digest)
         if isinstance(result, Divergence) or result.has_other_content:
             return None

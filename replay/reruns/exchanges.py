@@ -11,6 +11,7 @@ import orjson
 from django.db import transaction
 from django.db.models import F, Q
 
+from forkpoint.vocabulary import LANE
 from replay.core.errors import ReplayFailure
 from replay.execution import observers
 from replay.live.pricing import price
@@ -164,11 +165,13 @@ class Exchange:
         payload = as_object(self._request_event.get("payload"))
         facts = as_text(payload.get("provider")), as_text(payload.get("model_id")), as_text(payload.get("api"))
         headers, input = as_object(payload.get(REQUEST_HEADERS)), as_object(model_request(payload))
+        raw_response = as_object(self._answer.get(RAW_RESPONSE))
         return RecordedRequest(
             no=self.call.id,
             request=input,
             strict=strict_fields(*facts, headers, input),
-            content_digest=as_text(as_object(self._answer.get(RAW_RESPONSE)).get("content")),
+            content_digest=as_text(raw_response.get("content")),
+            lane=as_text(raw_response.get(LANE)),
         )
 
     @property

@@ -9106,7 +9106,7 @@ export interface components {
          *     it waits no longer, so that a call without an answer is refused. `has_stand_in`: the call with this id was answered,
          *     but the agent's process cannot restore all of the recorded output. `client_answers`: the call with this id was
          *     answered, and while its `messages` were given, the client responded so to the requests of its MCP server: to all
-         *     that it got so far, in order.
+         *     that it got so far, in order. `lane` is the thread or task that makes the call.
          */
         ToolQuestion: {
             /**
@@ -9152,6 +9152,11 @@ export interface components {
             client_answers: {
                 [key: string]: components["schemas"]["JSONValue"];
             }[];
+            /**
+             * Lane
+             * @default
+             */
+            lane: string;
         };
         /**
          * ToolRules

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from replay.reruns.core.comparison import ABSENT, Difference, first_difference
-from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest, may_be_equal
+from replay.reruns.core.recorded_calls import (
+    RecordedCalls,
+    RecordedRequest,
+    call_of_lane,
+    lane_distance,
+    may_be_equal,
+)
 from replay.reruns.core.renaming import Renaming, Trial, nothing_is_meant
 from replay.reruns.core.volatile_tokens import ID_KINDS, Kind
 from traces.core.canonical import digest, escape_pointer
@@ -55,7 +61,8 @@ class Matcher:
     """The calls of a recording, those that were matched, and the names of volatile values.
 
     `reduce` returns a request without the fields that the app ignores. `is_meant` is that of `Trial`. An id that the
-    recording contains is always meant as it is: what an agent generates is new.
+    recording contains is always meant as it is: what an agent generates is new. `lane` is the thread or task that makes
+    the requests; empty if that is not known.
     """
 
     calls: RecordedCalls
@@ -63,6 +70,7 @@ class Matcher:
     renaming: Renaming = field(default_factory=Renaming)
     reduce: Callable[[JSONObject], JSONObject] = unchanged
     is_meant: Callable[[Kind, str], bool] = nothing_is_meant
+    lane: str = ""
 
     def match(self, request: JSONObject, strict: JSONObject, content_digest: str = "") -> Match | Divergence:
         """Return the recorded call that a request is, and take it; or why it is none."""
@@ -70,15 +78,14 @@ class Matcher:
         return equal_match or self._match_renamed(self.reduce(request), strict)
 
     def match_equal(self, request: JSONObject, strict: JSONObject, content_digest: str = "") -> Match | None:
-        """Return the first recorded call left that a request equals, and take it.
+        """Return the recorded call left that a request equals, and take it: of the same lane, else the first one.
 
         The digests of their contents show whether they differ in what the stored request lacks.
         """
         calls = [call for call in self.calls.by_digest.get(digest([strict, request]), ()) if self._is_left(call)]
-        if not calls:
-            return None
         same_calls = [call for call in calls if may_be_equal(call.content_digest, content_digest)]
-        call = (same_calls or calls)[0]
+        if (call := call_of_lane(same_calls or calls, self.lane)) is None:
+            return None
         self.used_numbers.add(call.no)
         return Match(call=call, is_equal=True, has_other_content=not same_calls, rivals=self.calls.rivals_of(call))
 
@@ -90,14 +97,15 @@ class Matcher:
         return [call for call in self.calls.requests if call.no not in self.used_numbers]
 
     def _match_renamed(self, request: JSONObject, strict: JSONObject) -> Match | Divergence:
-        """Take the call that renames the fewest new values, then the earliest."""
-        best: tuple[int, Trial, RecordedRequest] | None = None
+        """Take the call that renames the fewest new values, then one of the same lane, then the earliest."""
+        best: tuple[tuple[int, int], Trial, RecordedRequest] | None = None
         for call in self.unused_calls():
             trial = self._trial()
             if call.strict != strict or first_difference(self.reduce(call.request), request, trial):
                 continue
-            if best is None or trial.new_count() < best[0]:
-                best = trial.new_count(), trial, call
+            distance = trial.new_count(), lane_distance(call.lane, self.lane)
+            if best is None or distance < best[0]:
+                best = distance, trial, call
         if best is None:
             return self._divergence(request, strict)
         _, trial, call = best

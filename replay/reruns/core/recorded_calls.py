@@ -13,6 +13,8 @@ from traces.core.json_types import JSONObject, JSONValue
 
 # What may be an id.
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]{6,}")
+# What is before the task or job in the name of a lane that works on one.
+_JOB: Final = "/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +119,7 @@ class RecordedCalls:
 
     def _may_change_places(self, calls: Sequence[RecordedRequest]) -> bool:
         """Return whether equal calls may come in another order, as far as the recording shows."""
-        lanes = {call.lane for call in calls}
+        lanes = {call.lane.partition(_JOB)[0] for call in calls}
         if "" not in lanes:
             return len(lanes) > 1
         # All but one failed: as a rule they are the attempts of one call, one after another.
@@ -140,6 +142,28 @@ class RecordedCalls:
     @cached_property
     def _ends(self) -> Sequence[RecordedRequest]:
         return sorted(self.requests, key=lambda request: request.end_s)
+
+
+def call_of_lane(calls: Sequence[RecordedRequest], lane: str) -> RecordedRequest | None:
+    """Return the one of these equal calls that a thread or task of the running agent most likely makes; None of none.
+
+    It is the first call of the recorded lane with the same number: a program that does the same numbers them alike. A
+    call of an unknown lane comes next, then any other, each in recorded order.
+    """
+    return min(calls, key=lambda call: lane_distance(call.lane, lane), default=None)
+
+
+def lane_distance(old_lane: str, new_lane: str) -> int:
+    """Return how much speaks against two lanes being the same one of the agent's code: 0, 1 if that is not known, 2."""
+    if not old_lane or not new_lane:
+        return 1
+    return 0 if _place(old_lane) == _place(new_lane) else 2
+
+
+def _place(lane: str) -> str:
+    """Return the number of a lane in its process, or of the task or job that it works on."""
+    place, separator, job = lane.rpartition("-")[2].partition(_JOB)
+    return separator + job or place
 
 
 def may_be_equal(old_digest: str, new_digest: str) -> bool:

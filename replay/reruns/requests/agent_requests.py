@@ -27,6 +27,7 @@ class AgentRequest:
     The body is read when it is needed: not for a request that is known by `digest`, that of its bytes. Reading raises
     `UnreadableRequest` where it is no JSON object: nothing but its bytes shows which call it is. `digest_content`
     returns the digest of what in a body the answer may depend on; empty if there is none.
+    `lane` is the thread or task that makes the call; empty if that is not known.
     `address_model` and `address_asks_for_events` are what the call's address states, for providers that have it there.
     """
 
@@ -36,6 +37,7 @@ class AgentRequest:
     read_body: Callable[[], JSONObject]
     digest: str = ""
     digest_content: Callable[[JSONObject], str] = lambda body: ""
+    lane: str = ""
     address_model: str = ""
     address_asks_for_events: bool = False
 

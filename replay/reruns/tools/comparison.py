@@ -93,6 +93,7 @@ def make_matcher(
         renaming=Renaming.from_pairs(rerun.names),
         reduce=reduce if ignoring.rules else unchanged,
         is_meant=is_meant,
+        lane=question.lane,
     )
 
 

@@ -94,7 +94,9 @@ def test_calls_name_their_step_and_their_thread(tmp_path: Path) -> None:
     assert {name for name, step in steps.items() if not step} == {name for name in places if name.startswith("outside")}
     lanes: dict[str, set[str]] = defaultdict(set)
     for name, (_, lane) in places.items():
-        lanes[lane].add(name)
+        lanes[lane.partition("/")[0]].add(name)
+    jobs = [places[name][1].rpartition("/")[2] for name in ("outside-pool", "inside-pool", "outside-pool-again")]
+    assert jobs == ["1", "2", "3"]
     one_after_another = {"outside-before", "inside-first", "inside-second", "outside-loop", "outside-next-loop"}
     assert sorted(lanes.values(), key=len)[-2:] == [
         {"outside-pool", "inside-pool", "outside-pool-again"},

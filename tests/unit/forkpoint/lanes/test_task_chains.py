@@ -10,9 +10,14 @@ from forkpoint.lanes import current_lane
 Await = Callable[[Awaitable[str]], Awaitable[str]]
 
 
-async def lane(pause_s: float = 0) -> str:
+async def whole_lane(pause_s: float = 0) -> str:
     await asyncio.sleep(pause_s)
     return current_lane()
+
+
+async def lane(pause_s: float = 0) -> str:
+    """Return the lane without the task that it works on."""
+    return (await whole_lane(pause_s)).partition("/")[0]
 
 
 async def as_task(call: Awaitable[str]) -> str:
@@ -46,7 +51,7 @@ async def polled(call: Awaitable[str]) -> str:
 
 def lanes(one: Await, count: int = 2) -> set[str]:
     async def main() -> set[str]:
-        return {current_lane(), *[await one(lane()) for _ in range(count)]}
+        return {await lane(), *[await one(lane()) for _ in range(count)]}
 
     return asyncio.run(main())
 
@@ -64,7 +69,7 @@ def test_tasks_that_may_outlast_the_wait_are_lanes(one: Await) -> None:
 def test_tasks_beside_each_other_are_lanes() -> None:
     async def main() -> list[str]:
         first, second = asyncio.ensure_future(lane(0.01)), asyncio.ensure_future(lane(0.05))
-        return [current_lane(), await first, await second]
+        return [await lane(), await first, await second]
 
     # The second is alone when it calls, but it might have called first.
     assert len(set(asyncio.run(main()))) > 1
@@ -74,11 +79,24 @@ def test_tasks_beside_each_other_are_lanes() -> None:
 def test_task_beside_a_background_task_is_a_lane() -> None:
     async def main() -> set[str]:
         background = asyncio.ensure_future(asyncio.sleep(10))
-        result = {current_lane(), await as_task(lane())}
+        result = {await lane(), await as_task(lane())}
         background.cancel()
         return result
 
     assert len(asyncio.run(main())) == 2
+
+
+def test_tasks_are_numbered_as_they_were_made() -> None:
+    async def main() -> list[str]:
+        # The last one calls first, and the first one is alone when it calls.
+        tasks = [asyncio.ensure_future(whole_lane(pause_s)) for pause_s in (0.1, 0.05, 0)]
+        named = asyncio.create_task(whole_lane(0.02), name="Task-ß")
+        return [*await asyncio.gather(*tasks), await named]
+
+    *numbers, name = [lane.rpartition("/")[2] for lane in asyncio.run(main())]
+    first = int(numbers[0].removeprefix("task"))
+    assert numbers == [f"task{first + place}" for place in range(3)]
+    assert name.startswith("branch")
 
 
 def test_task_keeps_its_lane() -> None:

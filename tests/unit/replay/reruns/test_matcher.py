@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -99,6 +100,34 @@ def test_equal_requests_are_given_in_recorded_order() -> None:
     matcher = recording([say("hi")], [say("hi")])
     assert [number(ask(matcher, [say("hi")])) for _ in range(2)] == [(1, True), (2, True)]
     assert isinstance(ask(matcher, [say("hi")]), Divergence)
+
+
+def test_equal_requests_go_to_the_lane_with_the_same_number() -> None:
+    lanes = ["a1-task7", "a1-task8", "", "a1-2/8", "a1-3"]
+    calls = [
+        RecordedRequest(no=number, request={"messages": [say("hi")]}, strict=STRICT, lane=lane)
+        for number, lane in enumerate(lanes, 1)
+    ]
+
+    def taken(*lanes: str) -> list[int]:
+        matcher = Matcher(calls=RecordedCalls(calls))
+        return [number(ask(replace(matcher, lane=lane), [say("hi")]))[0] for lane in lanes]
+
+    assert taken("b2-task8", "b2-3", "b2-task7", "b2-9/8") == [2, 5, 1, 4]
+    # One of an unknown lane may be any.
+    assert taken("b2-task9", "b2-task9") == [3, 1]
+    assert taken("", "") == [1, 2]
+
+
+def test_of_requests_with_new_ids_one_of_the_same_lane_is_taken() -> None:
+    calls = [
+        RecordedRequest(
+            no=no, request={"messages": [say(f"call call_{no}1b2c3d4e5f6")]}, strict=STRICT, lane=f"a1-task{no}"
+        )
+        for no in (1, 2)
+    ]
+    matcher = Matcher(calls=RecordedCalls(calls), lane="b2-task2")
+    assert number(ask(matcher, [say("call call_f6e5d4c3b2a1")])) == (2, False)
 
 
 @pytest.mark.parametrize(

@@ -96,3 +96,5 @@ def test_equal_calls_of_one_thread_are_in_order_and_those_of_two_are_not() -> No
     assert rivals("7-1", "7-1") == []
     assert rivals("7-1", "7-2") == [1, 2]
     assert rivals("7-1", "") == [1, 2]
+    # One thread does the jobs of its pool one after the other.
+    assert rivals("7-1/1", "7-1/2") == []
