@@ -23,6 +23,7 @@ from tests.bench.attribution.programs.novel import NOVEL
 from tests.bench.attribution.programs.observatories import OBSERVATORIES
 from tests.bench.attribution.programs.outposts import OUTPOSTS
 from tests.bench.attribution.programs.patterns import PATTERNS
+from tests.bench.attribution.programs.quays import QUAYS
 from tests.bench.attribution.programs.services import SERVICES
 from tests.bench.attribution.programs.shapes import Program
 from tests.bench.attribution.programs.stations import STATIONS
@@ -246,5 +247,12 @@ SETS: Final[Mapping[str, ProgramSet]] = {
         read="never",
         code_edits=True,
         first=FirstMeasurement(top=(184, 191), high=(27, 27)),
+    ),
+    "quays": ProgramSet(
+        programs=QUAYS,
+        contents="seven kinds as product teams write them, two with noise",
+        author="had read the method, no failure",
+        read="never",
+        code_edits=True,
     ),
 }
