@@ -43,7 +43,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
     starts = probes + live_replays + repeats + _controls(ladder) if case.runs_agent else 0
     tools = unintercepted_tools(proof.diff) if case.runs_agent else []
     return ProofPlan(
-        question=request.question,
+        question=case.question.kind,
         differs=case.differs,
         base_outcome=case.names["base"],
         candidate_outcome=case.names["candidate"],

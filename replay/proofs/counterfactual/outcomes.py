@@ -43,6 +43,7 @@ _CERTAIN: Final = 0.9
 # In fewer answers of a side, a word may be in all of them by chance.
 _MIN_ANSWERS: Final = 4
 _WORD: Final = re.compile(r"\w+")
+_MARKED_WORD: Final = re.compile(r"\w+[^\w\s]+")
 _CHECKS: Final[pydantic.TypeAdapter[list[Check]]] = pydantic.TypeAdapter(list[Check])
 TEXTS: Final[Mapping[QuestionKind, str]] = {
     "answer": "the final answer, ignoring case and spacing",
@@ -100,6 +101,14 @@ def question(
         checks=[condition.model_dump(mode="json") for condition in conditions],
         **(choice.model_dump(include={"judgement", "at_least", "at_most"}) if choice and kind == "judgement" else {}),
     )
+
+
+def separating(evidence_question: EvidenceQuestion, base: Result, candidate: Result) -> EvidenceQuestion:
+    """The question, or the finer one where two answers differ in nothing but their case: then it is about that."""
+    same = evidence_question.kind == "answer" and _normalise(base.answer) == _normalise(candidate.answer)
+    if not same or _one_form(base.answer) == _one_form(candidate.answer):
+        return evidence_question
+    return question("answer_exact", [])
 
 
 def judge(
@@ -187,15 +196,18 @@ def alike(text: str, base: Sequence[str], candidate: Sequence[str]) -> ProbeOutc
     """The side whose answers a text resembles more, by the words that distinguish the two best.
 
     With enough answers, a word in nearly all of one side and in none of the other also counts if it is missing, and
-    such words have to agree. If there is none, but there are such pairs of neighbours, the order of the words counts.
+    such words have to agree. If there is none, but there are such pairs of neighbours, the order of the words counts;
+    else such words with the marks that follow them.
     """
     certain = _CERTAIN if min(len(base), len(candidate)) >= _MIN_ANSWERS else math.inf
     words = _words(text)
     weights = distinguishing_words(base, candidate)
     if certain < math.inf and not _has_any(weights, certain):
-        pair_weights = _weights(base, candidate, _neighbours)
-        if _has_any(pair_weights, certain):
-            words, weights = _neighbours(text), pair_weights
+        for features in (_neighbours, _marked_words):
+            finer_weights = _weights(base, candidate, features)
+            if _has_any(finer_weights, certain):
+                words, weights = features(text), finer_weights
+                break
     votes = [
         weight if word in words else -weight
         for word, weight in weights.items()
@@ -241,6 +253,11 @@ def _neighbours(text: str) -> set[str]:
     return {" ".join(pair) for pair in pairwise(_WORD.findall(text))}
 
 
+def _marked_words(text: str) -> set[str]:
+    """The words of a text that marks follow, with these marks."""
+    return {*_MARKED_WORD.findall(text)}
+
+
 def _shares(texts: Sequence[str], features: Callable[[str], set[str]]) -> defaultdict[str, float]:
     """The share of the texts that have each feature."""
     counts = Counter(feature for text in texts for feature in features(text))
@@ -280,7 +297,12 @@ def wants_arguments(evidence_question: EvidenceQuestion) -> bool:
 
 
 def _normalise(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", normalise(text)).casefold().split())
+    return _one_form(text).casefold()
+
+
+def _one_form(text: str) -> str:
+    """A text in one form of characters and spacing."""
+    return " ".join(unicodedata.normalize("NFKC", normalise(text)).split())
 
 
 def _failed(result: Result) -> bool:

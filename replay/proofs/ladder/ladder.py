@@ -44,17 +44,15 @@ from replay.proofs.core.types import (
     Prober,
     ProbeResult,
     ProbeSpec,
-    Side,
     Spending,
 )
-from replay.proofs.counterfactual import outcomes
-from replay.proofs.ladder import footprints, mediators, noise_gate, relays, shapley
+from replay.proofs.ladder import footprints, mediators, noise_gate, questions, relays, shapley
 from replay.proofs.ladder.facts import NO_ATOMS, Facts, Probe, ProbeRequest, Space
+from replay.proofs.ladder.questions import Questions
 from replay.proofs.ladder.search import FACTORIAL, Steps, explain, factorial, more_sets, proved_single
+from replay.proofs.ladder.statistics import ALPHA
 
 StageName = Literal["noise", "search", "parts", "mediators", "shares", ""]
-# The questions that compare answers for equality.
-_ANSWERS = frozenset({"answer", "answer_exact", "answer_facts"})
 # Levels of parts: a paragraph, its sentence, the words.
 _DEEPEST = 3
 # The seed of the permutations, fixed so that a repeated proof requests the same probes.
@@ -114,6 +112,7 @@ class Ladder:
             runs_agent=self.case.runs_agent,
             traceless=footprints.traceless_results(self.case.atoms, other_code=self.case.other_code),
         )
+        self.questions = Questions(case=self.case, facts=self.facts, changes=self.space.all)
         self.facts.recordings[ProbeSpec(atoms=NO_ATOMS, side="base")] = ProbeResult(outcome=ProbeOutcome.BASE)
         self.facts.recordings[ProbeSpec(atoms=self.space.all, side="candidate")] = ProbeResult(
             outcome=ProbeOutcome.CANDIDATE
@@ -162,10 +161,14 @@ class Ladder:
 
     @property
     def is_noise(self) -> bool:
-        """True if chance explains the difference: by repeats, or because nothing changed and no repeat disagrees."""
-        status = self.noise().status
-        within_chance = status == GateStatus.NOT_RULED_OUT and noise_gate.overlap(self.space)
-        return within_chance or bool(self.case.chance and status != GateStatus.RULED_OUT)
+        """True if chance explains the difference: by repeats, or because nothing changed and no repeat disagrees.
+
+        Repeats that an exact test separates are no evidence of chance, although a part of them coincide.
+        """
+        gate = self.noise()
+        has_effect = gate.p is not None and gate.p < ALPHA
+        within_chance = gate.status == GateStatus.NOT_RULED_OUT and not has_effect and noise_gate.overlap(self.space)
+        return within_chance or bool(self.case.chance and gate.status != GateStatus.RULED_OUT)
 
     @property
     def is_unanswerable(self) -> bool:
@@ -222,59 +225,31 @@ class Ladder:
 
     def _coarsen(self) -> bool:
         """Switch to a coarser question if repeats of the unchanged base disagree under this one; False to keep it."""
+        if self._gate().status == GateStatus.RULED_OUT:
+            return False
         base, candidate = noise_gate.sides(self.space)
-        scale = [self.case.question, *self.case.coarser]
-        if base.stray() and self.question.kind in _ANSWERS:
+        scale = self.questions.scale
+        if base.stray() and self.question.kind in questions.ANSWERS:
             # The outputs differ each time, so no two answers can be expected to be equal.
-            self._switch_question(next(filter(self._separates_facts, scale), scale[-1]))
+            self._switch_question(next(filter(self.questions.is_about_figures, scale), scale[-1]))
             if not (noise_gate.is_steady(base) and noise_gate.is_steady(candidate)):
                 self._switch_question(scale[-1])
             return False
-        if self._gate().status == GateStatus.RULED_OUT or not noise_gate.disagree(base):
+        if not noise_gate.disagree(base):
             return False
         for question in scale[scale.index(self.question) + 1 :]:
             self._switch_question(question)
-            differs = self._recorded_value("base") != self._recorded_value("candidate")
-            if question is scale[-1] or (differs and noise_gate.is_steady(base) and noise_gate.is_steady(candidate)):
+            is_steady = noise_gate.is_steady(base) and noise_gate.is_steady(candidate)
+            if question is scale[-1] or (self.questions.separates(question) and is_steady):
                 return True
         return False
-
-    def _separates_facts(self, question: EvidenceQuestion) -> bool:
-        """Return whether the question compares facts, and the two recorded answers have different ones."""
-        values = [self.case.values.get(side, {}).get(question.kind) for side in ("base", "candidate")]
-        return question.kind == "answer_facts" and values[0] != values[1]
 
     def _switch_question(self, question: EvidenceQuestion) -> None:
         """Reinterpret every probe under a question."""
         self.question = question
         for spec, probe in self.facts.probes.items():
-            self.facts.probes[spec] = replace(probe, result=self._reinterpret(spec, probe.result))
-
-    def _recorded_value(self, side: Side) -> str:
-        return self.case.values.get(side, {}).get(self.question.kind, "")
-
-    def _reinterpret(self, spec: ProbeSpec, result: ProbeResult) -> ProbeResult:
-        """The result of a probe under the current question."""
-        kind = self.question.kind
-        value = result.values.get(kind)
-        if self.question is self.case.question or not result.is_settled or value is None:
-            return result
-        if kind == "answer_alike":
-            outcome = outcomes.alike(value, self._answers("base", spec), self._answers("candidate", spec))
-            return replace(result, outcome=outcome, value="")
-        base, candidate = self._recorded_value("base"), self._recorded_value("candidate")
-        return replace(result, outcome=outcomes.classify(value, base=base, candidate=candidate), value=value)
-
-    def _answers(self, side: Side, exclude: ProbeSpec) -> list[str]:
-        """The answers of a side: the recorded one and those of its repeats, without the excluded one."""
-        atoms = NO_ATOMS if side == "base" else self.space.all
-        repeats = [
-            probe.result
-            for spec, probe in self.facts.probes.items()
-            if spec.repeat and (spec.atoms, spec.side) == (atoms, side) and spec != exclude
-        ]
-        kind = self.question.kind
-        return [self._recorded_value(side), *(repeat.values[kind] for repeat in repeats if kind in repeat.values)]
+            result = self.questions.reinterpret(question, spec, probe.result)
+            self.facts.probes[spec] = replace(probe, result=result)
 
     def _drive(self, stage: StageName, steps: Steps[None]) -> Iterator[LadderStep]:
         self.stage = stage

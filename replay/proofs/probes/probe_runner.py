@@ -46,6 +46,7 @@ class ProbeRunner:
             self.proof, self.subject, self.question, self.rule, self.payloads, whole_runs=runs_agent
         )
         self.recordings, self.values = self.replays.recordings, self.replays.values
+        self.question = self.replays.question
         self._reach = LiveReach(self.subject, self.policy)
         parts = self.proof, self.policy, self.rows, self.replays, self._reach
         if runs_agent:

@@ -62,6 +62,7 @@ class RecordedReplays:
         self._arguments = outcomes.wants_arguments(self.question)
         sides: tuple[Side, Side] = ("base", "candidate")
         self.recordings = {side: self._recording(side) for side in sides}
+        self.question = outcomes.separating(self.question, self.recordings["base"], self.recordings["candidate"])
         self.values = {
             side: outcomes.value(self.question, result, first_error_isolated)
             for side, result in self.recordings.items()

@@ -112,8 +112,12 @@ class ProgramLab(UnaidedLab):
     """The changes that the product finds between the two recordings, and the true changes behind them."""
 
     bench: ProgramBench
-    question: EvidenceQuestion = field(default_factory=lambda: outcomes.question("answer", []))
     _change_ids: dict[str, frozenset[str]] = field(default_factory=dict)
+
+    @cached_property
+    def question(self) -> EvidenceQuestion:
+        results = [Result(answer=side.answer) for side in (self.bench.base, self.bench.candidate)]
+        return outcomes.separating(outcomes.question("answer", []), *results)
 
     def case(self) -> Case:
         values = [self._value(side.answer) for side in (self.bench.base, self.bench.candidate)]
