@@ -19,7 +19,7 @@ CODE = ProbeResult(
 
 @dataclass
 class Script:
-    """A prober with one change: repeats answer as in the script, None where only the agent's code knows how to continue."""
+    """A prober with one change: repeats answer as in the script; None: only the agent's code knows how to continue."""
 
     repeats: dict[Side, Sequence[str | None]]
     recordings: dict[Side, str] = field(default_factory=lambda: RECORDINGS)
