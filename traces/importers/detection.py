@@ -73,6 +73,10 @@ _OTHER_EVENTS: Final = (
     "these are server-sent events, but none of a model's answer: streams of OpenAI, Anthropic, Gemini and the "
     "Vercel AI SDK are read"
 )
+_NO_ATTRIBUTES: Final = (
+    "these are documents of Elastic APM, whose labels have neither the names nor the whole texts of attributes: export "
+    "spans of a data stream of OpenTelemetry (`traces-*.otel-*`), or send them by OTLP"
+)
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
 
 
@@ -246,6 +250,7 @@ def _describe(value: JSONValue) -> str:
         (_is_schema, "this is a JSON Schema, not a recording"),
         (_is_table_by_columns, 'this is a table by columns: write it by rows, as `to_json(orient="records")` does'),
         (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
+        (_is_apm, _NO_ATTRIBUTES),
         (_is_response, "these are HTTP responses, not a recording"),
         (_is_trial_result, harbor_trials.NO_TRAJECTORIES),
         (_is_encrypted, "this file of the Holistic Agent Leaderboard is encrypted: decrypt it with hal-decrypt"),
@@ -299,6 +304,14 @@ def _is_headers(body: JSONObject) -> bool:
     groups = [body, *(as_object(value) for value in body.values())]
     has_headers = any(len(_HEADERS & {key.lower() for key in group}) > 1 for group in groups)
     return has_headers and "json" not in body and "body" not in body
+
+
+def _is_apm(body: JSONObject) -> bool:
+    """Return whether an object is a span or transaction of Elastic APM, or a page of hits."""
+    hits = as_list(as_object(body.get("hits")).get("hits"))
+    first = as_object(first_item([*hits])) if hits else body
+    document = as_object(first.get("_source")) or first
+    return as_text(as_object(document.get("processor")).get("name")) == "transaction" and has_object(document, "trace")
 
 
 def _is_response(body: JSONObject) -> bool:

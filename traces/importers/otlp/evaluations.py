@@ -39,7 +39,11 @@ def read_evaluations(events: Iterable[SpanEvent], step: str) -> Iterator[Recorde
     for event in events:
         if event.name == _EVENT or event.body.get("event.name") == _EVENT:
             fields = {key.removeprefix(_PREFIX): value for key, value in event.body.items() if key.startswith(_PREFIX)}
-            scores = {"score": fields.get("score.value"), "label": fields.get("score.label"), "time": event.time}
+            scores = {
+                "score": parse_number(fields.get("score.value")),
+                "label": fields.get("score.label"),
+                "time": event.time,
+            }
             yield _judgement({**fields, **scores}, step, "")
 
 

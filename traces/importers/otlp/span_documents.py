@@ -19,18 +19,19 @@ from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.python_literals import parse_cell
 from traces.importers.files.source import Record
+from traces.importers.otlp.clouds import app_insights, cloud_trace, cloudwatch
 from traces.importers.otlp.evaluations import read_annotations
 from traces.importers.otlp.stores import (
-    app_insights,
-    cloud_trace,
-    cloudwatch,
     devtools,
     genkit,
+    honeycomb,
     jaeger,
     langwatch,
     respan,
     rows,
+    search_indexes,
     sentry,
+    signoz,
     span_dumps,
     zipkin,
 )
@@ -60,8 +61,8 @@ _DOCUMENT_NAMES: Final = (
     *(b'"_spanContext"', b'"SpanContext"'),
 )
 # Where programs put the spans of a trace, and what may be around these.
-_LISTS: Final = ("data", "spans", "rows", "records")
-_HOLDERS: Final = ("trace", "data", "result")
+_LISTS: Final = ("data", "spans", "rows", "records", "results", "hits")
+_HOLDERS: Final = ("trace", "data", "result", "hits")
 _MOST_LEVELS: Final = 30
 _Test = Callable[[JSONObject], bool]
 # Traces of stores, and functions that return their spans as documents.
@@ -79,6 +80,16 @@ _RECORDS: Final[tuple[tuple[_Test, Callable[[JSONObject], JSONObject]], ...]] = 
     (cloudwatch.is_span, cloudwatch.span_document),
     (app_insights.is_span, app_insights.span_document),
     (respan.is_span, respan.document),
+    (honeycomb.is_span, honeycomb.span_document),
+    (search_indexes.is_span, search_indexes.span_document),
+    (signoz.is_span, signoz.document),
+)
+# Log records of stores that belong to spans.
+_LOGS: Final[tuple[tuple[_Test, Callable[[JSONObject], JSONObject]], ...]] = (
+    (cloudwatch.is_log, cloudwatch.log_document),
+    (app_insights.is_log, app_insights.log_document),
+    (honeycomb.is_event, honeycomb.log_document),
+    (search_indexes.is_log, search_indexes.log_document),
 )
 
 
@@ -109,22 +120,21 @@ def read_records(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
 
 def exported_records(value: JSONValue) -> list[JSONValue]:
     """Return the spans and log records in a page of log events or in the tables of a query; empty for anything else."""
-    return cloudwatch.log_events(value) or app_insights.table_rows(as_object(value))
+    body = as_object(value)
+    return cloudwatch.log_events(value) or app_insights.table_rows(body) or signoz.result_rows(body)
 
 
 def is_log_document(value: JSONValue) -> bool:
     """Return whether `value` is a log record."""
     body = as_object(value)
     is_record = body.keys() >= {"body", "severity_number", "trace_id", "span_id"}
-    return is_record or cloudwatch.is_log(body) or (app_insights.is_row(body) and not app_insights.is_span(body))
+    return is_record or any(is_log(body) for is_log, _ in _LOGS)
 
 
 def read_log(record: JSONObject, location: str) -> Iterator[WireLog]:
     """Yield a log record of a span; any other is not part of a run."""
-    if cloudwatch.is_log(record):
-        record = cloudwatch.log_document(record)
-    elif app_insights.is_row(record):
-        record = app_insights.log_document(record)
+    if document := next((document for is_log, document in _LOGS if is_log(record)), None):
+        record = document(record)
     trace_id, span_id = _id(record["trace_id"]), _id(record["span_id"])
     if not trace_id.strip("0") or not span_id.strip("0"):
         return

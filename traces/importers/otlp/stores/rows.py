@@ -86,20 +86,20 @@ def _agentops_document(row: JSONObject) -> JSONObject:
         "end_time": row.get("end_time"),
         "status_code": row.get("status_code"),
         "status_message": row.get("status_message"),
-        "attributes": {**as_object(row.get("attributes")), **_flatten(as_object(row["span_attributes"]))},
+        "attributes": {**as_object(row.get("attributes")), **flatten(as_object(row["span_attributes"]))},
         "events": _events(row, "event_names", "event_timestamps", "event_attributes"),
         "resource": {"service.name": row.get("service_name"), **as_object(row.get("resource_attributes"))},
     }
 
 
-def _flatten(attributes: JSONObject) -> JSONObject:
+def flatten(attributes: JSONObject) -> JSONObject:
     """Return attributes under their own names. AgentOps nests them by the dots: `{"gen_ai": {"prompt": [{"role": …"""
     flat: JSONObject = {}
     for name, value in attributes.items():
         has_members = isinstance(value, dict) or bool(as_objects(value))
         if has_members and value:
             members: JSONObject = dict(entries(value))
-            flat |= {f"{name}.{key}": item for key, item in _flatten(members).items()}
+            flat |= {f"{name}.{key}": item for key, item in flatten(members).items()}
         else:
             flat[name] = value
     return flat

@@ -15,7 +15,7 @@ from traces.core.json_access import as_list, as_object, as_objects, as_text, fir
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.importers.files.json_reader import parse_embedded
-from traces.importers.otlp.stores import cloudwatch
+from traces.importers.otlp.clouds import cloudwatch
 from traces.importers.otlp.wire import parse_attributes
 
 # Kinds by number, which is one less in JavaScript than in OTLP and in Go.

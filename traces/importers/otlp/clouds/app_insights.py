@@ -53,6 +53,10 @@ def is_span(body: JSONObject) -> bool:
     return is_row(body) and first_member(body, *_DURATION) is not None
 
 
+def is_log(body: JSONObject) -> bool:
+    return is_row(body) and not is_span(body)
+
+
 def span_document(row: JSONObject) -> JSONObject:
     start = parse_time(first_member(row, *_TIME), "/timestamp")
     end = add_milliseconds(start, _number(first_member(row, *_DURATION)))
