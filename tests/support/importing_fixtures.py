@@ -152,6 +152,8 @@ FORMATS: Final = {
     "opik_trace.json": "opik",
     "osworld.jsonl": "osworld",
     "otel_console.log": "otlp",
+    "otel_dotnet_console.log": "otlp",
+    "otel_node_console.log": "otlp",
     "otlp_events_logs.json": "otlp",
     "otlp_events_traces.json": "otlp",
     "otlp_genai.json": "otlp",

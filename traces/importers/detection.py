@@ -62,9 +62,7 @@ _YAML: Final = (
 )
 # Spans as exporters to a console print them, by the library.
 _CONSOLES: Final = (
-    (re.compile(r"^Activity\.TraceId:", re.M), "OpenTelemetry for .NET"),
     (re.compile(r"\bLoggingSpanExporter - '"), "OpenTelemetry for Java"),
-    (re.compile(r"^[ \t]+traceId: '", re.M), "OpenTelemetry for JavaScript"),
     (re.compile(r"#<struct OpenTelemetry::SDK::Trace::SpanData"), "OpenTelemetry for Ruby"),
     (re.compile(r"^[ \t]+Trace ID[ \t]+: [0-9a-f]{32}", re.M), "the collector's debug exporter"),
 )

@@ -20,6 +20,7 @@ from traces.importers.files.json_reader import json_value, parse_embedded, requi
 from traces.importers.files.python_literals import parse_cell
 from traces.importers.files.source import Record
 from traces.importers.otlp.clouds import app_insights, cloud_trace, cloudwatch
+from traces.importers.otlp.consoles import dotnet_console, script_values
 from traces.importers.otlp.evaluations import read_annotations
 from traces.importers.otlp.stores import (
     devtools,
@@ -53,6 +54,8 @@ _COUNT: Final = re.compile(r"\.token_count\.|\.top_k$")
 _KINDS: Final = {f"SpanKind.{name}": name for name in KIND_NAMES.values()}
 _JAVA_EXPORTER: Final = b"OtlpJsonLogging"
 _JAVA_GROUP: Final = b'{"resource":'
+_DOTNET_EXPORTER: Final = b"Activity.TraceId:"
+_SCRIPT_NAME: Final = re.compile(rb"^[ \t]+traceId: '", re.M)
 _FIRST_LINE: Final = re.compile(r"(?:\}\s*)?\{\s*")
 # Names of trace ids in documents, and what a file with such documents contains besides.
 _ID_NAMES: Final = (b'"trace_id"', b'"traceId"', b'"TraceID"')
@@ -161,9 +164,15 @@ def find_documents(data: bytes) -> Iterator[Record | BadFile]:
     """
     if _JAVA_EXPORTER in data:
         yield from _logged_documents(data)
-    if not all(any(name in data for name in names) for names in (_ID_NAMES, _DOCUMENT_NAMES)):
+    if _DOTNET_EXPORTER in data:
+        yield from dotnet_console.find_spans(decode_text(data))
+        return
+    is_script = _SCRIPT_NAME.search(data) is not None
+    if not is_script and not all(any(name in data for name in names) for names in (_ID_NAMES, _DOCUMENT_NAMES)):
         return
     for number, block in _blocks(decode_text(data)):
+        if is_script:
+            block = script_values.to_json(block) or block
         if not any(name.decode() in block for name in _ID_NAMES):
             continue
         try:
