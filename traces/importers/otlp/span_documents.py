@@ -19,7 +19,7 @@ from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.python_literals import parse_cell
 from traces.importers.files.source import Record
-from traces.importers.otlp.clouds import app_insights, cloud_trace, cloudwatch
+from traces.importers.otlp.clouds import app_insights, cloud_trace, cloudwatch, google_logs
 from traces.importers.otlp.consoles import dotnet_console, script_values
 from traces.importers.otlp.evaluations import read_annotations
 from traces.importers.otlp.stores import (
@@ -64,7 +64,7 @@ _DOCUMENT_NAMES: Final = (
     *(b'"_spanContext"', b'"SpanContext"'),
 )
 # Where programs put the spans of a trace, and what may be around these.
-_LISTS: Final = ("data", "spans", "rows", "records", "results", "hits")
+_LISTS: Final = ("data", "spans", "rows", "records", "results", "hits", "entries")
 _HOLDERS: Final = ("trace", "data", "result", "hits")
 _MOST_LEVELS: Final = 30
 _Test = Callable[[JSONObject], bool]
@@ -82,6 +82,7 @@ _RECORDS: Final[tuple[tuple[_Test, Callable[[JSONObject], JSONObject]], ...]] = 
     (zipkin.is_span, zipkin.document),
     (cloudwatch.is_span, cloudwatch.span_document),
     (app_insights.is_span, app_insights.span_document),
+    (google_logs.is_span, google_logs.span_document),
     (respan.is_span, respan.document),
     (honeycomb.is_span, honeycomb.span_document),
     (search_indexes.is_span, search_indexes.span_document),
@@ -91,6 +92,7 @@ _RECORDS: Final[tuple[tuple[_Test, Callable[[JSONObject], JSONObject]], ...]] = 
 _LOGS: Final[tuple[tuple[_Test, Callable[[JSONObject], JSONObject]], ...]] = (
     (cloudwatch.is_log, cloudwatch.log_document),
     (app_insights.is_log, app_insights.log_document),
+    (google_logs.is_log, google_logs.log_document),
     (honeycomb.is_event, honeycomb.log_document),
     (search_indexes.is_log, search_indexes.log_document),
 )

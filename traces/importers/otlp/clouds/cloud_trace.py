@@ -17,9 +17,9 @@ def document(span: JSONObject, holder: JSONObject) -> JSONObject:
     return {
         "context": {
             "trace_id": as_text(span["name"]).split("/")[-3] if is_new else holder["traceId"],
-            "span_id": span["spanId"],
+            "span_id": span["spanId"] if is_new else _id(span["spanId"]),
         },
-        "parent_id": span.get("parentSpanId") if span.get("parentSpanId") != "0" else None,
+        "parent_id": span.get("parentSpanId") if is_new else _id(span.get("parentSpanId")),
         "name": _text(span["displayName"]) if is_new else span.get("name"),
         "kind": f"SpanKind.{as_text(first_member(span, 'spanKind', 'kind')).removeprefix('RPC_')}",
         "start_time": span.get("startTime"),
@@ -37,6 +37,12 @@ def document(span: JSONObject, holder: JSONObject) -> JSONObject:
         ],
         "resource": {},
     }
+
+
+def _id(value: JSONValue) -> str:
+    """Return the id of a span as everything else writes it: version 1 has the number as a decimal one."""
+    text = as_text(value)
+    return f"{int(text):016x}" if text.isdecimal() and 0 < int(text) < 1 << 64 else text.strip("0")
 
 
 def _attributes(value: JSONValue) -> JSONObject:

@@ -22,7 +22,7 @@ _MEMBER: Final = re.compile(r"    ([\w.@/$-]+): ?(.*)")
 _EVENT: Final = re.compile(r"    (\S.*?) \[(\d{4}-[^\]]+)\]$")
 _EVENT_MEMBER: Final = re.compile(r"        ([\w.@/$-]+): ?(.*)")
 _LENGTH: Final = re.compile(r"(?:(\d+)\.)?(\d\d):(\d\d):(\d\d(?:\.\d+)?)")
-_REQUIRED: Final = ("TraceId", "SpanId", "StartTime")
+_FIELD_NAMES: Final = ("TraceId", "SpanId", "StartTime")
 _EVENTS: Final = "Events"
 _RESOURCE: Final = "Resource"
 _SCOPE: Final = "Instrumentation scope (ActivitySource)"
@@ -82,8 +82,8 @@ def _texts(members: dict[str, list[str]]) -> JSONObject:
 def _span(
     fields: dict[str, str], groups: dict[str, JSONObject], events: list[tuple[str, str, dict[str, list[str]]]]
 ) -> JSONObject:
-    if missing := [name for name in _REQUIRED if not fields.get(name)]:
-        raise BadFile(f"a span without `Activity.{missing[0]}`", "")
+    if absence := [name for name in _FIELD_NAMES if not fields.get(name)]:
+        raise BadFile(f"a span without `Activity.{absence[0]}`", "")
     start = parse_time(fields["StartTime"], "Activity.StartTime")
     end = add_milliseconds(start, _milliseconds(fields.get("Duration", "")))
     scope = groups.get(_SCOPE, {})

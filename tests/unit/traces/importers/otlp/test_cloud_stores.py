@@ -108,13 +108,52 @@ def new_span(trace_id: str, span: dict[str, Any]) -> JSONObject:
         name: {"intValue": value} if value.isdecimal() else {"stringValue": {"value": value}}
         for name, value in span["labels"].items()
     }
-    members = {name: value for name, value in span.items() if name not in ("labels", "kind")}
+    ids = {name: f"{int(span[name]):016x}" for name in ("spanId", "parentSpanId") if name in span}
+    members = {name: value for name, value in span.items() if name not in ("labels", "kind")} | ids
     return {
         **members,
-        "name": f"projects/bookshop-1/traces/{trace_id}/spans/{span['spanId']}",
+        "name": f"projects/bookshop-1/traces/{trace_id}/spans/{ids['spanId']}",
         "displayName": {"value": span["name"]},
         "attributes": {"attributeMap": values},
     }
+
+
+def log_entry(name: str, payload: Any, **labels: str) -> JSONObject:
+    ids = {"trace": "projects/bookshop-1/traces/4f1d6b2d7a3c4e5f8a9b0c1d2e3f4a5b", "spanId": "000000000000002a"}
+    entry = {"insertId": name, "logName": f"projects/bookshop-1/logs/{name}", "timestamp": "2026-01-01T00:00:01Z"}
+    return {**entry, **ids, "labels": labels, "jsonPayload": payload}
+
+
+def test_entries_of_cloud_logging_are_events_of_spans() -> None:
+    trace: Any = fixtures.source("cloud_trace.json").value
+    names = ("gen_ai.input.messages", "gen_ai.output.messages")
+    messages = {name: orjson.loads(trace["spans"][1]["labels"].pop(name)) for name in names}
+    details = log_entry("otel", messages, **{"event.name": "gen_ai.client.inference.operation.details"})
+    question = log_entry("gen_ai.user.message", {"content": "Is Dune in stock?"})
+    choice = log_entry("gen_ai.choice", {"index": 0, "message": {"content": "Yes"}, "finish_reason": "STOP"})
+    stored = fixtures.steps(fixtures.run("cloud_trace.json"), StepType.MODEL)[0]
+    (run,) = fixtures.read("otlp", [trace], [details])
+    assert [(step.input, step.output) for step in fixtures.steps(run, StepType.MODEL)] == [
+        (stored.input, stored.output)
+    ]
+    (run,) = fixtures.read("otlp", [trace], [question, choice])
+    (step,) = fixtures.steps(run, StepType.MODEL)
+    assert fixtures.request_contents(step) == ["Is Dune in stock?"]
+    assert step.output == {"message": {"role": "assistant", "content": "Yes"}, "finish_reason": "stop"}
+
+
+def test_payloads_of_cloud_logging_may_be_spans() -> None:
+    span = {
+        "name": "call_llm",
+        "context": {"trace_id": "0x4f1d6b2d7a3c4e5f8a9b0c1d2e3f4a5b", "span_id": "0x000000000000002a"},
+        "start_time": "2026-01-01T00:00:01Z",
+        "end_time": "2026-01-01T00:00:02Z",
+        "attributes": {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gemini-2.5-pro"},
+    }
+    entry = {"logName": "projects/bookshop-1/logs/clerk", "insertId": "1", "jsonPayload": span}
+    ((run,), problems) = fixtures.detect_and_read("otlp", orjson.dumps({"entries": [entry]}))
+    assert (run.external_id, run.steps[0].key, problems) == ("4f1d6b2d7a3c4e5f8a9b0c1d2e3f4a5b", "000000000000002a", [])
+    assert run.steps[0].model == "gemini-2.5-pro"
 
 
 def test_genkit_models_tools_and_parameters() -> None:
