@@ -249,6 +249,8 @@ def _describe(value: JSONValue) -> str:
         (_is_table_by_columns, 'this is a table by columns: write it by rows, as `to_json(orient="records")` does'),
         (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
         (_is_apm, _NO_ATTRIBUTES),
+        (_is_weave_table, "this is a table of Weave with a column per value: export the calls as JSON Lines"),
+        (_is_tempo_search, "these are results of a search in Tempo: export the traces by their ids (`/api/traces/…`)"),
         (_is_response, "these are HTTP responses, not a recording"),
         (_is_trial_result, harbor_trials.NO_TRAJECTORIES),
         (_is_encrypted, "this file of the Holistic Agent Leaderboard is encrypted: decrypt it with hal-decrypt"),
@@ -302,6 +304,14 @@ def _is_headers(body: JSONObject) -> bool:
     groups = [body, *(as_object(value) for value in body.values())]
     has_headers = any(len(_HEADERS & {key.lower() for key in group}) > 1 for group in groups)
     return has_headers and "json" not in body and "body" not in body
+
+
+def _is_weave_table(body: JSONObject) -> bool:
+    return {"op_name", "trace_id"} <= body.keys() and any(name.startswith("inputs.") for name in body)
+
+
+def _is_tempo_search(body: JSONObject) -> bool:
+    return {"traceID", "rootTraceName"} <= as_object(first_item(as_list(body.get("traces")))).keys()
 
 
 def _is_apm(body: JSONObject) -> bool:

@@ -104,7 +104,7 @@ def test_cloud_trace_spans_of_both_versions() -> None:
 
 def new_span(trace_id: str, span: dict[str, Any]) -> JSONObject:
     """Return a span of version 1 as version 2 has it."""
-    values = {
+    values: Any = {
         name: {"intValue": value} if value.isdecimal() else {"stringValue": {"value": value}}
         for name, value in span["labels"].items()
     }
@@ -118,7 +118,7 @@ def new_span(trace_id: str, span: dict[str, Any]) -> JSONObject:
     }
 
 
-def log_entry(name: str, payload: Any, **labels: str) -> JSONObject:
+def log_entry(name: str, payload: Any, **labels: str) -> Any:
     ids = {"trace": "projects/bookshop-1/traces/4f1d6b2d7a3c4e5f8a9b0c1d2e3f4a5b", "spanId": "000000000000002a"}
     entry = {"insertId": name, "logName": f"projects/bookshop-1/logs/{name}", "timestamp": "2026-01-01T00:00:01Z"}
     return {**entry, **ids, "labels": labels, "jsonPayload": payload}
@@ -127,7 +127,7 @@ def log_entry(name: str, payload: Any, **labels: str) -> JSONObject:
 def test_entries_of_cloud_logging_are_events_of_spans() -> None:
     trace: Any = fixtures.source("cloud_trace.json").value
     names = ("gen_ai.input.messages", "gen_ai.output.messages")
-    messages = {name: orjson.loads(trace["spans"][1]["labels"].pop(name)) for name in names}
+    messages: Any = {name: orjson.loads(trace["spans"][1]["labels"].pop(name)) for name in names}
     details = log_entry("otel", messages, **{"event.name": "gen_ai.client.inference.operation.details"})
     question = log_entry("gen_ai.user.message", {"content": "Is Dune in stock?"})
     choice = log_entry("gen_ai.choice", {"index": 0, "message": {"content": "Yes"}, "finish_reason": "STOP"})
