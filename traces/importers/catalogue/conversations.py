@@ -55,7 +55,7 @@ CONVERSATIONS: Final = (
     ),
     Importer(
         name=chat_exports.FORMAT,
-        title="chats of LobeChat, TypingMind, Chatbox, LM Studio, SillyTavern and big-AGI",
+        title="chats of LobeChat, TypingMind, Chatbox, LM Studio, SillyTavern, big-AGI, Gemini, AnythingLLM and Rasa",
         sniff=detection.sniff_by_value(chat_exports.is_export),
         parse=chat_exports.parse,
         has_ends=False,

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from traces.core.json_access import as_text
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.recorded_run import RecordedJudgement
 from traces.importers.formats.session_logs.pieces import Pieces
 
 
@@ -19,6 +20,7 @@ class Chat:
     system: JSONValue = None
     parameters: JSONObject = field(default_factory=dict)
     facts: JSONObject = field(default_factory=dict)
+    judgements: list[RecordedJudgement] = field(default_factory=list)
     pieces: Pieces = field(default_factory=Pieces)
 
     def add_message(self, role: JSONValue, content: JSONValue, time: JSONValue, **facts: JSONValue) -> None:

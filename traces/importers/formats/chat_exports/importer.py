@@ -1,10 +1,11 @@
 """Runs of chats that clients exported or stored."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from traces.core.json_access import as_object
+from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
@@ -12,7 +13,7 @@ from traces.importers.common.model_calls import normalize_parameters, normalize_
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptSettings, drop_unreadable
 from traces.importers.files.source import Source
-from traces.importers.formats.chat_exports import clients, lm_studio
+from traces.importers.formats.chat_exports import chat_logs, clients, lm_studio
 from traces.importers.formats.chat_exports.chats import Chat
 
 FORMAT: Final = "chat-export"
@@ -22,25 +23,40 @@ _READERS: Final = (
     (clients.is_chatbox, clients.read_chatbox),
     (clients.is_big_agi, clients.read_big_agi),
     (lm_studio.is_conversation, lm_studio.read_conversation),
+    (chat_logs.is_anything_llm, chat_logs.read_anything_llm),
+    (chat_logs.is_rasa, chat_logs.read_rasa),
 )
 
 
 def is_export(value: JSONValue) -> bool:
     """Return True if `value` is an export of a client, or a line of one."""
-    body = as_object(value)
-    return clients.is_silly_tavern(body) or any(test(body) for test, _ in _READERS)
+    body = as_object(first_item(value)) if isinstance(value, list) else as_object(value)
+    is_part = clients.is_silly_tavern(body) or chat_logs.is_activity(body)
+    return is_part or any(test(body) for test, _ in _READERS)
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per chat."""
     lines = Chat(app="silly-tavern", location="line 1")
+    activities: list[tuple[JSONObject, str]] = []
     for body, location in source.entries():
+        if chat_logs.is_activity(body):
+            activities.append((body, location))
         if clients.is_silly_tavern(body):
             clients.add_silly_tavern_line(lines, body)
         for chat in _chats(body, location):
             yield _run(chat, source)
     if lines.pieces.messages:
         yield _run(lines, source)
+    yield from (_run(chat, source) for chat in _activity_chats(activities))
+
+
+def _activity_chats(activities: list[tuple[JSONObject, str]]) -> Iterable[Chat]:
+    """Return the chats of activities, which a log lists with the latest first."""
+    chats: dict[str, Chat] = {}
+    for body, location in sorted(activities, key=lambda pair: as_text(pair[0].get("time"))):
+        chat_logs.add_activity(chats, body, location)
+    return chats.values()
 
 
 def _chats(body: JSONObject, location: str) -> Iterator[Chat]:
@@ -66,6 +82,7 @@ def _run(chat: Chat, source: Source) -> RecordedRun:
             format=FORMAT,
             title=chat.title,
             metadata=chat.facts,
+            judgements=chat.judgements,
         ),
         transcripts.build_steps(messages, settings),
         location=chat.location,
