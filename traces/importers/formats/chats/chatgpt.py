@@ -29,6 +29,8 @@ FORMAT: Final = "chatgpt"
 _FACTS: Final = ("attachments", "citations", "content_references", "search_result_groups", "finish_details")
 _METADATA: Final = ("title", "gizmo_id", "conversation_template_id", "is_archived", "plugin_ids", "update_time")
 _MEMBER: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
+# Of a conversation that has no title so far.
+_NO_TITLES: Final = frozenset({"New chat", "Untitled"})
 _FAILED: Final = frozenset({"system_error"})
 
 
@@ -115,7 +117,7 @@ def _run(
             external_id=external_id,
             app=FORMAT,
             format=FORMAT,
-            name=as_text(body.get("title")),
+            title=title if (title := as_text(body.get("title"))) not in _NO_TITLES else "",
             metadata={**metadata, **facts},
         ),
         transcripts.build_steps(

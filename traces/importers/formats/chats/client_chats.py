@@ -131,11 +131,16 @@ def _claude_parts(message: JSONObject) -> Iterator[JSONObject]:
     facts: JSONObject = {"ts": message.get("created_at"), "uuid": message.get("uuid")}
     blocks: list[JSONValue] = []
     for block in _claude_blocks(message):
+        # Newer exports have the times of the parts of an answer.
         if block.get("type") == "tool_result":
-            yield {"role": role, "content": blocks, **facts}
+            if blocks:
+                yield {"role": role, "content": blocks, **facts}
+            facts["ts"] = block.get("stop_timestamp") or facts["ts"]
             yield {"role": "user", "content": [block], **facts}
             blocks = []
-        elif as_text(block.get("type")) not in _NOT_CONTENT:
+            continue
+        facts["ts"] = block.get("stop_timestamp") or facts["ts"]
+        if as_text(block.get("type")) not in _NOT_CONTENT:
             blocks.append(block)
     if blocks:
         yield {"role": role, "content": blocks, **facts}

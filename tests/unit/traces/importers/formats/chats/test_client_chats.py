@@ -27,6 +27,22 @@ def tool(run: RecordedRun) -> RecordedStep:
     return step
 
 
+def test_parts_of_a_claude_answer_have_times() -> None:
+    calls = [{"type": "tool_use", "id": f"c{number}", "name": "find", "input": {"n": number}} for number in (1, 2)]
+    results = [{"type": "tool_result", "tool_use_id": f"c{number}", "content": f"shelf {number}"} for number in (1, 2)]
+    blocks = [{"type": "text", "text": "Let me look."}, *calls, *results, {"type": "text", "text": "Two."}]
+    timed = [{**block, "stop_timestamp": f"2026-03-01T10:00:0{at}Z"} for at, block in enumerate(blocks, 1)]
+    messages = [
+        {"uuid": "m1", "sender": "human", "text": QUESTION, "created_at": "2026-03-01T10:00:00Z"},
+        {"uuid": "m2", "sender": "assistant", "content": timed, "created_at": "2026-03-01T10:00:00Z"},
+    ]
+    run = read([{"uuid": "u-1", "name": "Books", "chat_messages": messages}])
+    first, second = fixtures.steps(run, StepType.MODEL)
+    assert [step.output for step in fixtures.steps(run, StepType.TOOL)] == ["shelf 1", "shelf 2"]
+    ends = [step.ended_at and step.ended_at.second for step in (first, *fixtures.steps(run, StepType.TOOL), second)]
+    assert ends == [3, 4, 5, 6]
+
+
 def test_claude_answer_is_split_at_results() -> None:
     blocks = [
         {"type": "text", "text": "Let me look."},
