@@ -4,12 +4,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, has_object, omit
+from traces.core.json_access import (
+    as_list,
+    as_object,
+    as_objects,
+    as_text,
+    first_member,
+    has_list,
+    has_object,
+    is_number,
+    omit,
+)
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
-from traces.core.recorded_run import RecordedRun
+from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
+from traces.importers.common.judgements import judgement
 from traces.importers.common.model_calls import normalize_parameters, normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, drop_unreadable
@@ -18,6 +29,8 @@ from traces.importers.formats.chats.message_branches import MOST_BRANCHES, curre
 
 FORMAT: Final = "web-chat"
 _NOT_METADATA: Final = ("chat", "messages", "id", "conversationId", "title")
+# Ratings of LibreChat, in the numbers of Open WebUI.
+_THUMBS: Final = {"thumbsUp": 1, "thumbsDown": -1}
 _ANSWER_FACTS: Final = ("usage", "sources", "files", "annotation", "embeds", "attachments", "feedback")
 
 
@@ -65,12 +78,36 @@ def _run(
         for key in path
         for part in chat.messages[key]
     ]
-    steps = transcripts.build_steps(drop_unreadable(entries, source.problems), chat.settings)
+    messages = drop_unreadable(entries, source.problems)
     return build_run(
-        RunFacts(external_id=id, app=chat.app, format=FORMAT, title=chat.title, metadata={**chat.metadata, **facts}),
-        steps,
+        RunFacts(
+            external_id=id,
+            app=chat.app,
+            format=FORMAT,
+            title=chat.title,
+            metadata={**chat.metadata, **facts},
+            judgements=list(_ratings(messages)),
+        ),
+        transcripts.build_steps(messages, chat.settings),
         location=location or "/",
     )
+
+
+def _ratings(messages: list[TranscriptMessage]) -> Iterator[RecordedJudgement]:
+    """Yield how people rated answers; steps are numbered by messages."""
+    feedbacks: dict[str, tuple[int, JSONObject]] = {}
+    for number, message in enumerate(messages, 1):
+        facts = as_object(message.value)
+        if feedback := as_object(facts.get("annotation")) or as_object(facts.get("feedback")):
+            # Of an answer in several parts, the last is rated.
+            feedbacks[as_text(facts.get("message_id")) or str(number)] = (number, feedback)
+    for number, feedback in feedbacks.values():
+        rating = feedback.get("rating")
+        value = _THUMBS.get(rating) if isinstance(rating, str) else rating
+        if is_number(value):
+            texts = [as_text(feedback.get(name)) for name in ("reason", "comment", "text")]
+            comment = ": ".join(filter(None, [*texts, as_text(as_object(feedback.get("tag")).get("key"))]))
+            yield judgement("rating", value, text=comment, step=f"msg-{number}", detail=feedback)
 
 
 def _settings(model: str, parameters: JSONObject, system: JSONValue = None) -> TranscriptSettings:
@@ -158,6 +195,7 @@ def _librechat_messages(node: JSONObject) -> Iterator[JSONObject]:
     role = "user" if node.get("isCreatedByUser") is True else "assistant"
     facts: JSONObject = {"model": node.get("model") if role == "assistant" else None, "ts": node.get("createdAt")}
     facts |= {"error": node.get("text") if node.get("error") is True else None, "message_id": node.get("messageId")}
+    facts["feedback"] = node.get("feedback") if role == "assistant" else None
     known_facts = {name: item for name, item in facts.items() if item}
     blocks: list[JSONValue] = []
     for part in as_objects(node.get("content")):

@@ -28,9 +28,16 @@ def tool(run: RecordedRun) -> RecordedStep:
 
 
 def test_parts_of_a_claude_answer_have_times() -> None:
-    calls = [{"type": "tool_use", "id": f"c{number}", "name": "find", "input": {"n": number}} for number in (1, 2)]
+    calls: list[dict[str, Any]] = [
+        {"type": "tool_use", "id": f"c{number}", "name": "find", "input": {"n": number}} for number in (1, 2)
+    ]
     results = [{"type": "tool_result", "tool_use_id": f"c{number}", "content": f"shelf {number}"} for number in (1, 2)]
-    blocks = [{"type": "text", "text": "Let me look."}, *calls, *results, {"type": "text", "text": "Two."}]
+    blocks: list[dict[str, Any]] = [
+        {"type": "text", "text": "Let me look."},
+        *calls,
+        *results,
+        {"type": "text", "text": "Two."},
+    ]
     timed = [{**block, "stop_timestamp": f"2026-03-01T10:00:0{at}Z"} for at, block in enumerate(blocks, 1)]
     messages = [
         {"uuid": "m1", "sender": "human", "text": QUESTION, "created_at": "2026-03-01T10:00:00Z"},

@@ -53,3 +53,28 @@ def test_librechat_has_calls(is_tree: bool) -> None:
     assert (tool.call_id, tool.input, tool.output) == ("t1", {"n": 1}, "3")
     assert fixtures.answer_contents(run) == [[{"type": "thinking", "thinking": "The shelf."}], "Yes."]
     assert (run.external_id, run.app, run.metadata["endpoint"], problems) == ("c1", "librechat", "agents", [])
+
+
+def test_ratings_of_answers_are_judgements_of_their_steps() -> None:
+    messages = {
+        "m1": webui_message("m1", None, "user", QUESTION),
+        "m2": webui_message("m2", "m1", "assistant", "No.", annotation={"rating": -1, "reason": "wrong"}),
+    }
+    webui = {"id": "c1", "chat": {"history": {"messages": messages, "currentId": "m2"}}}
+    node: dict[str, Any] = {"conversationId": "c2", "isCreatedByUser": False}
+    call = {"type": "tool_call", "tool_call": {"id": "t1", "name": "find", "args": "{}", "output": "3"}}
+    answer = {
+        **node,
+        "messageId": "a1",
+        "createdAt": "2026-05-01T10:00:00Z",
+        "parentMessageId": "u1",
+        "content": [call, {"type": "text", "text": "Three."}],
+        "feedback": {"rating": "thumbsUp", "tag": {"key": "accurate_reliable"}},
+    }
+    question = {**node, "messageId": "u1", "parentMessageId": None, "isCreatedByUser": True, "text": QUESTION}
+    libre = {"conversationId": "c2", "messages": [question, answer]}
+    for body, step, value, text in ((webui, 0, -1.0, "wrong"), (libre, 1, 1.0, "accurate_reliable")):
+        (run,), _ = fixtures.detect_and_read("web-chat", orjson.dumps(body))
+        (rating,) = run.judgements
+        key = fixtures.steps(run, StepType.MODEL)[step].key
+        assert (rating.name, rating.value, rating.text, rating.step) == ("rating", value, text, key)
