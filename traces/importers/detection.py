@@ -35,6 +35,10 @@ SURE: Final = 1.0
 LIKELY: Final = 0.6
 NO_BUNDLE: Final = "this is no bundle of Forkpoint"
 _FROM_PARQUET: Final = "pandas.read_parquet(…).to_json(…, orient='records', lines=True)"
+_WRITE_AHEAD_LOG: Final = (
+    "the write-ahead log of an SQLite database: end its program, or run `PRAGMA wal_checkpoint(TRUNCATE)`, and import "
+    "the database"
+)
 _FOREIGN: Final = (
     (b"\xfd7zXZ\0", "the file is compressed by xz: unpack it, or use gzip or zstd"),
     (b"BZh", "the file is compressed by bzip2: unpack it, or use gzip or zstd"),
@@ -42,6 +46,8 @@ _FOREIGN: Final = (
     (b"Rar!", "a RAR archive: unpack it, or use zip or tar"),
     (b"PAR1", f"a Parquet file: write its rows as JSON Lines, as {_FROM_PARQUET} does"),
     (b"%PDF", "a PDF document, not a recording"),
+    (b"\x37\x7f\x06\x82", _WRITE_AHEAD_LOG),
+    (b"\x37\x7f\x06\x83", _WRITE_AHEAD_LOG),
     (b"PK", "an empty or damaged zip file"),
 )
 _HEADERS: Final = frozenset({"content-type", "user-agent", "host", "accept", "authorization", "content-length"})
@@ -58,6 +64,13 @@ _YAML: Final = (
     (
         re.compile(r"evalId:.*\n(?:results|config):", re.M),
         "this is promptfoo's output as YAML: write it as JSON (`--output results.json`)",
+    ),
+)
+# What a program showed in its window: of the calls, the beginnings of their results.
+_SCREENS: Final = (
+    (
+        re.compile(r"(?:[^\n]{0,200}\n){0,4}[^\n]{0,200}Claude Code v\d"),
+        "this is what Claude Code showed (`/export`): import the file of its session (`~/.claude/projects/*/*.jsonl`)",
     ),
 )
 # Spans as exporters to a console print them, by the library.
@@ -232,7 +245,7 @@ def _not_json(sample: Sample) -> BadFile:
 
 def _describe_text(content: str) -> str:
     """Return what a text is that is known to be no recording; empty for any other."""
-    if reason := next((reason for pattern, reason in _YAML if pattern.match(content)), ""):
+    if reason := next((reason for pattern, reason in (*_YAML, *_SCREENS) if pattern.match(content)), ""):
         return reason
     if printer := next((name for pattern, name in _CONSOLES if pattern.search(content)), ""):
         advice = "send spans by OTLP, or write them by an exporter of JSON"

@@ -74,6 +74,8 @@ def test_formats_are_detected_by_content(name: str, format: str) -> None:
         (b'{"state": {}, "is_running": false, "work_item_seq": 9}', "context of a LlamaIndex workflow", "/"),
         (b'[{"dataset_id": "d", "inputs": {}, "outputs": {}}]', "examples of a data set", "/"),
         (b"\x00\x01\x02\x03 binary", "binary data", "byte 0"),
+        (b"\x37\x7f\x06\x82\x00\x2d\xe2\x18\x00\x00\x10\x00", "write-ahead log of an SQLite database", "byte 0"),
+        ("\n ▐▛███▜▌   Claude Code v2.1.40\n\n> hi\n\n⏺ Hello\n".encode(), "what Claude Code showed", "line 1"),
         (b"Dear diary, ...", "begins with “Dear diary, ...”", "line 1"),
         (b"  \n ", "empty", "byte 0"),
         (b'{"kurral_id": "x", "inputs": {"a": }}', "not JSON", "line 1 column 36"),
