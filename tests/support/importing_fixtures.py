@@ -27,6 +27,7 @@ FORMATS: Final = {
     "adk_session.json": "adk",
     "agent_client.jsonl": "grok",
     "agent_data.json": "agent-data",
+    "agents_run_state.json": "agents-run-state",
     "agent_framework.json": "agent-framework",
     "agentbench.json": "agentbench",
     "agentcore.jsonl": "otlp",

@@ -31,7 +31,7 @@ from traces.importers.formats.evaluations import (
     tau,
     terminal_bench,
 )
-from traces.importers.formats.frameworks import agent_framework, langchain
+from traces.importers.formats.frameworks import agent_framework, agents_run_state, langchain
 from traces.importers.formats.histories import (
     adk,
     adk_evals,
@@ -98,6 +98,13 @@ FRAMEWORKS: Final = (
         sniff=agents_sdk_sessions.sniff,
         parse=agents_sdk_sessions.parse,
         has_ends=False,
+    ),
+    Importer(
+        name=agents_run_state.FORMAT,
+        title="states of runs of the OpenAI Agents SDK",
+        sniff=detection.sniff_by_value(agents_run_state.is_state),
+        parse=agents_run_state.parse,
+        by_line=lines_are_runs,
     ),
     Importer(
         name=xlam.FORMAT,
