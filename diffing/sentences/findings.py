@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 from diffing.schemas.evidence import NoiseGate
 
@@ -108,11 +109,12 @@ class AssumptionKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CoarserQuestion:
-    """The comparison used a coarser question, because repeats vary in wording.
+    """The comparison used a coarser question, because repeats of one side vary.
 
     `differs_on_the_way`: they differ before the final answer.
     """
 
+    side: Literal["base", "candidate"]
     exact: str
     exact_kind: str
     coarse: str

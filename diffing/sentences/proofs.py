@@ -134,14 +134,20 @@ def chance(kind: ChanceKind, *, task: str = "", step: int = 0) -> str:
     return _CHANCE[kind].format(task=task, step=step)
 
 
+# Questions about the words of an answer.
+_TEXT_QUESTIONS: Final = frozenset({"answer", "answer_exact"})
+
+
 def assumption(facts: AssumptionKind | CoarserQuestion) -> str:
     """An assumption of a finding, or the note that a coarser question was compared."""
     if isinstance(facts, AssumptionKind):
         return _ASSUMPTIONS[facts]
     differ = "differ on the way" if facts.differs_on_the_way else f"differ from each other in {facts.exact}"
     measures = f"so {facts.exact} measures" if facts.differs_on_the_way else "which measures"
+    is_text = facts.exact_kind in _TEXT_QUESTIONS
+    effect = f"{measures} wording, not a decision" if is_text else "so that none of them is what it always does"
     return (
-        f"Compared: {facts.coarse}. Repeats of the unchanged base {differ}, {measures} wording, not a decision. "
+        f"Compared: {facts.coarse}. Repeats of the unchanged {facts.side} {differ}, {effect}. "
         f"The finer question is `{facts.exact_kind}`, this one `{facts.coarse_kind}`."
     )
 

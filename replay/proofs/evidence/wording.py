@@ -124,6 +124,7 @@ def _coarser_question(ladder: Ladder) -> list[CoarserQuestion]:
     base, _ = noise_gate.sides(ladder.space)
     return [
         CoarserQuestion(
+            side="base" if base.stray() or ladder.compared_question.base_varies(original.kind) else "candidate",
             exact=original.text,
             exact_kind=original.kind,
             coarse=current.text,

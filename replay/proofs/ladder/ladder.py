@@ -46,9 +46,9 @@ from replay.proofs.core.types import (
     ProbeSpec,
     Spending,
 )
-from replay.proofs.ladder import footprints, mediators, noise_gate, questions, relays, shapley
+from replay.proofs.ladder import footprints, mediators, noise_gate, relays, shapley
+from replay.proofs.ladder.compared_question import ComparedQuestion
 from replay.proofs.ladder.facts import NO_ATOMS, Facts, Probe, ProbeRequest, Space
-from replay.proofs.ladder.questions import Questions
 from replay.proofs.ladder.search import FACTORIAL, Steps, explain, factorial, more_sets, proved_single
 from replay.proofs.ladder.statistics import ALPHA
 
@@ -103,7 +103,6 @@ class Ladder:
     controls: Sequence[Probe] = ()
 
     def __post_init__(self) -> None:
-        self.question = self.case.question
         atoms = sorted((atom for atom in self.case.atoms if atom.testable), key=lambda atom: (atom.rank, atom.id))
         self.space = Space(
             facts=self.facts,
@@ -112,11 +111,16 @@ class Ladder:
             runs_agent=self.case.runs_agent,
             traceless=footprints.traceless_results(self.case.atoms, other_code=self.case.other_code),
         )
-        self.questions = Questions(case=self.case, facts=self.facts, changes=self.space.all)
         self.facts.recordings[ProbeSpec(atoms=NO_ATOMS, side="base")] = ProbeResult(outcome=ProbeOutcome.BASE)
         self.facts.recordings[ProbeSpec(atoms=self.space.all, side="candidate")] = ProbeResult(
             outcome=ProbeOutcome.CANDIDATE
         )
+        self.compared_question = ComparedQuestion(self.case, self.space)
+
+    @property
+    def question(self) -> EvidenceQuestion:
+        """The question that is compared: the requested one, or a coarser one."""
+        return self.compared_question.current
 
     def run(self) -> Iterator[LadderStep]:
         """Run one probe after another; each is stored in the facts before it is yielded."""
@@ -167,7 +171,8 @@ class Ladder:
         """
         gate = self.noise()
         has_effect = gate.p is not None and gate.p < ALPHA
-        within_chance = gate.status == GateStatus.NOT_RULED_OUT and not has_effect and noise_gate.overlap(self.space)
+        is_open = gate.status == GateStatus.NOT_RULED_OUT and not has_effect
+        within_chance = is_open and self.compared_question.sides_coincide()
         return within_chance or bool(self.case.chance and gate.status != GateStatus.RULED_OUT)
 
     @property
@@ -209,8 +214,9 @@ class Ladder:
             return
         if self.case.is_sampled:
             yield from self._drive("noise", noise_gate.run(self.space, self.budget.repeats))
-            while self._coarsen():
+            while self.compared_question.coarsen(self._gate()):
                 yield from self._drive("noise", noise_gate.run(self.space, self.budget.repeats))
+            self.compared_question.find_overlap(self._gate())
         self.completed_stages.add("noise")
         if self.is_noise or self.is_unanswerable:
             return
@@ -222,34 +228,6 @@ class Ladder:
             yield from self._drive("parts", self._parts())
         if self.look_between:
             yield from self._drive("mediators", self._mediators())
-
-    def _coarsen(self) -> bool:
-        """Switch to a coarser question if repeats of the unchanged base disagree under this one; False to keep it."""
-        if self._gate().status == GateStatus.RULED_OUT:
-            return False
-        base, candidate = noise_gate.sides(self.space)
-        scale = self.questions.scale
-        if base.stray() and self.question.kind in questions.ANSWERS:
-            # The outputs differ each time, so no two answers can be expected to be equal.
-            self._switch_question(next(filter(self.questions.is_about_figures, scale), scale[-1]))
-            if not (noise_gate.is_steady(base) and noise_gate.is_steady(candidate)):
-                self._switch_question(scale[-1])
-            return False
-        if not noise_gate.disagree(base):
-            return False
-        for question in scale[scale.index(self.question) + 1 :]:
-            self._switch_question(question)
-            is_steady = noise_gate.is_steady(base) and noise_gate.is_steady(candidate)
-            if question is scale[-1] or (self.questions.separates(question) and is_steady):
-                return True
-        return False
-
-    def _switch_question(self, question: EvidenceQuestion) -> None:
-        """Reinterpret every probe under a question."""
-        self.question = question
-        for spec, probe in self.facts.probes.items():
-            result = self.questions.reinterpret(question, spec, probe.result)
-            self.facts.probes[spec] = replace(probe, result=result)
 
     def _drive(self, stage: StageName, steps: Steps[None]) -> Iterator[LadderStep]:
         self.stage = stage
@@ -276,8 +254,7 @@ class Ladder:
         if isinstance(self.prober, BatchProber):
             self.prober.expect(request.lookahead)
         self.facts.add(request, self.prober.probe(request.spec, allowance))
-        if self.question is not self.case.question:
-            self._switch_question(self.question)
+        self.compared_question.reinterpret_all()
         return self.facts.probes[request.spec].result
 
     def _remaining_allowance(self) -> Allowance:

@@ -150,9 +150,12 @@ def are_recognised(space: Space) -> bool:
 
 
 def overlap(space: Space) -> bool:
-    """True if the two sides, as recorded or repeated unchanged, ever have the same outcome."""
+    """True if the two sides, as recorded or repeated unchanged, ever have the same outcome.
+
+    Two outcomes of which only is known that they are neither recorded one may differ.
+    """
     base, candidate = ({_kind(result) for result in side.all() if result.is_settled} for side in sides(space))
-    return not (base | {"base"}).isdisjoint(candidate | {"candidate"})
+    return not ((base | {"base"}) & (candidate | {"candidate"})) <= {ProbeOutcome.OTHER}
 
 
 def _kind(result: ProbeResult) -> str:

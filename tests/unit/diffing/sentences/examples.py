@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import get_args
+from typing import Literal, get_args
 from uuid import UUID
 
 from diffing.compare.comparison import Pair, pair_of
@@ -374,11 +374,18 @@ def proof_lines() -> Iterator[str]:
     yield from map(proofs.certificate, get_args(ProofCertificate))
     yield from (proofs.chance(kind, task="7", step=3) for kind in ChanceKind)
     yield from map(proofs.assumption, AssumptionKind)
-    for stray in (False, True):
+    cases: tuple[tuple[Literal["base", "candidate"], str, bool], ...] = (
+        ("base", "answer", False),
+        ("base", "answer", True),
+        ("candidate", "answer", False),
+        ("base", "tool_calls", False),
+    )
+    for side, kind, stray in cases:
         yield proofs.assumption(
             CoarserQuestion(
-                exact="the final answer",
-                exact_kind="answer",
+                side=side,
+                exact="the final answer" if kind == "answer" else "which tools are called",
+                exact_kind=kind,
                 coarse="the facts in the answer",
                 coarse_kind="answer_facts",
                 differs_on_the_way=stray,

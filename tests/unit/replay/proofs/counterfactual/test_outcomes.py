@@ -1,6 +1,7 @@
 """Questions: coarser ones if repeats disagree, and noise only if the sides overlap."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -73,6 +74,55 @@ def test_reworded_decision_is_not_noise(facts: tuple[str, str], kind: str) -> No
     assert (proof.verdict, proof.confidence, proof.question.kind) == ("single", "high", kind)
     assert "The finer question is `answer`" in proof.assumptions[0]
     assert "measures wording" in proof.assumptions[0]
+
+
+class Synonyms(Rewording):
+    """Each side makes one decision, for which it has a new word each time."""
+
+    words = {
+        "base": ("declined", "rejected", "refused", "denied", "dismissed", "turned down", "withheld"),
+        "candidate": ("approved", "granted", "accepted", "allowed", "permitted", "given", "agreed"),
+    }
+
+    def __init__(self) -> None:
+        super().__init__(self.words["base"], self.words["candidate"])
+
+
+def test_answers_that_resemble_neither_recording_are_not_noise() -> None:
+    """Nothing that was compared shows that the sides ever decide the same."""
+    proof = prove_lab(Synonyms())
+    assert (proof.verdict, proof.confidence) == ("inconclusive", "low")
+    assert "The comparison measures wording" in proof.conclusion
+
+
+def test_decisions_mixed_in_many_words_are_noise() -> None:
+    """No words distinguish the sides, but their facts coincide."""
+    facts = [f"The fee is {fee} euros {word}." for fee in (42, 15) for word in ("today", "net", "flat")]
+    proof = prove_lab(Rewording(facts, [*facts[3:], *facts[:3]]))
+    assert (proof.verdict, proof.question.kind) == ("noise", "answer_facts")
+
+
+@pytest.mark.parametrize("steady", ["base", "candidate"])
+def test_wording_of_one_side_is_no_decision(steady: str) -> None:
+    proof = prove_lab(OneSided(["The fee is 42 euros."], ["The fee is 15 euros."], steady))
+    assert (proof.verdict, proof.confidence, proof.question.kind) == ("single", "high", "answer_facts")
+    other = "candidate" if steady == "base" else "base"
+    assert f"Repeats of the unchanged {other} differ" in proof.assumptions[0]
+
+
+class OneSided(Rewording):
+    """One side always answers in the same words, for example at temperature 0."""
+
+    def __init__(self, base: Sequence[str], candidate: Sequence[str], steady: str) -> None:
+        super().__init__(base, candidate)
+        self.steady = steady
+
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        result = super().probe(spec, allowance)
+        if self.steady != ("candidate" if spec.atoms else "base"):
+            return result
+        values = outcomes.values("answer", Result(answer=self.recorded_answer(self.steady)))
+        return replace(result, outcome=ProbeOutcome(self.steady), value=values["answer"], values=values)
 
 
 def test_wording_of_order_is_no_fact() -> None:
@@ -275,8 +325,8 @@ def test_model_version_is_the_same_model(
 def test_unrecognised_sides_show_no_effect() -> None:
     lab = Unrecognisable(("We look at it.",), ("We look at it.",))
     findings = prove_lab(lab)
-    assert findings.question.kind == "answer_alike"
-    assert findings.verdict in {"noise", "inconclusive"}
+    # Some of the answers are the same on both sides.
+    assert (findings.verdict, findings.question.kind) == ("noise", "answer")
 
 
 class Unrecognisable(Rewording):
