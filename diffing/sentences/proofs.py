@@ -96,8 +96,8 @@ _GATE: Final[Mapping[GateReason, str]] = {
     GateReason.TOO_FEW: "this takes at least {first} unchanged repeats of each side",
     GateReason.TOO_FEW_ALLOWED: "this takes at least {first} unchanged repeats of each side, and {most} are allowed",
     GateReason.INCOMPLETE: "the repeats are not finished",
-    GateReason.UNUSUAL: "unchanged repeats of the two sides differ beyond chance, but most repeats of one side do not "
-    "have the outcome that was recorded for it",
+    GateReason.UNUSUAL: "unchanged repeats of the two sides differ beyond chance, but the outcome recorded for one "
+    "side is not the most frequent one of its repeats",
     GateReason.NOT_RECOGNISABLE: "unchanged repeats do not resemble their own recording more than the other one",
 }
 _CERTIFICATES: Final[Mapping[CertificateKind, str]] = {

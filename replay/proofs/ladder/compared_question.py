@@ -24,10 +24,10 @@ class ComparedQuestion:
 
     def coarsen(self, gate: NoiseGate) -> bool:
         """Switch to a coarser question if repeats of an unchanged side disagree under this one; False to keep it."""
-        is_ruled_out = gate.status == GateStatus.RULED_OUT
-        if is_ruled_out and noise_gate.are_recognised(self._space):
-            return False
         base, candidate = noise_gate.sides(self._space)
+        is_ruled_out = gate.status == GateStatus.RULED_OUT
+        if is_ruled_out and (base.stray() or noise_gate.are_recognised(self._space, by_most=self.is_alike)):
+            return False
         scale = [self._case.question, *self._case.coarser]
         if base.stray() and self.current.kind in _ANSWERS:
             # The outputs differ each time, so no two answers can be expected to be equal.
@@ -57,7 +57,7 @@ class ComparedQuestion:
         last_question = self.current
         for question in (self._case.question, *self._case.coarser):
             self._switch(question)
-            if self._differs() and self.sides_coincide():
+            if self._differs() and self._can_coincide() and self.sides_coincide():
                 return
         self._switch(last_question)
 
@@ -66,9 +66,7 @@ class ComparedQuestion:
 
         If no repeat resembles the recorded answer of its side, resemblance means nothing.
         """
-        is_meaningful = self.current.kind != "answer_alike" or any(
-            side.side in side.outcomes() for side in noise_gate.sides(self._space)
-        )
+        is_meaningful = not self.is_alike or any(side.side in side.outcomes() for side in noise_gate.sides(self._space))
         return is_meaningful and noise_gate.overlap(self._space)
 
     def base_varies(self, kind: QuestionKind) -> bool:
@@ -78,6 +76,11 @@ class ComparedQuestion:
         recorded_value = self._case.values.get("base", {}).get(kind)
         return len(repeated_values | ({recorded_value} if recorded_value is not None else set())) > 1
 
+    @property
+    def is_alike(self) -> bool:
+        """True if the question is about resemblance: any two answers resemble either side."""
+        return self.current.kind == "answer_alike"
+
     def _differs(self) -> bool:
         return self._recorded_value("base") != self._recorded_value("candidate")
 
@@ -86,9 +89,17 @@ class ComparedQuestion:
 
         Without repeats that end, nothing shows which words of quantity belong to the wording.
         """
-        answers = [self._case.values.get(side, {}).get("answer_exact", "") for side in ("base", "candidate")]
-        numbers = [[fact for fact in stated_facts(answer) if any(map(str.isdigit, fact))] for answer in answers]
+        numbers = [[fact for fact in facts if any(map(str.isdigit, fact))] for facts in self._stated_facts()]
         return question.kind == "answer_facts" and numbers[0] != numbers[1]
+
+    def _can_coincide(self) -> bool:
+        """Return whether equal outcomes mean something: answers that state no facts may differ in all they say."""
+        return self.current.kind != "answer_facts" or all(self._stated_facts())
+
+    def _stated_facts(self) -> list[list[str]]:
+        """The facts in the two recorded answers."""
+        answers = [self._case.values.get(side, {}).get("answer_exact", "") for side in ("base", "candidate")]
+        return [[*stated_facts(answer)] for answer in answers]
 
     def _switch(self, question: EvidenceQuestion) -> None:
         self.current = question

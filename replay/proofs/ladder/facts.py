@@ -1,11 +1,13 @@
 """Probe results so far, and what they alone imply. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, takewhile
 from typing import Final
 
 from diffing.schemas.evidence import ProbeOutcome, ProbePurpose
 from replay.proofs.core.types import Atom, Atoms, ProbeResult, ProbeSpec, Side
+from replay.proofs.ladder.statistics import ALPHA, FIRST, exact_p
 
 NO_ATOMS: Final[Atoms] = frozenset()
 
@@ -49,6 +51,15 @@ class Facts:
             return recording
         probe = self.probes.get(spec)
         return None if probe is None else probe.result
+
+    def repeated_outcomes(self, spec: ProbeSpec) -> list[str]:
+        """The outcomes of the repeats of a spec that have one."""
+        repeats = [replace(spec, repeat=number) for number in takewhile(self._has_repeat(spec), count(1))]
+        results = [self.probes[repeat].result for repeat in repeats]
+        return [result.outcome for result in results if result.is_settled]
+
+    def _has_repeat(self, spec: ProbeSpec) -> Callable[[int], bool]:
+        return lambda number: replace(spec, repeat=number) in self.probes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,10 +180,25 @@ class Space:
 
     def _is_candidate(self, subset: Atoms, sides: Sequence[Side]) -> bool | None:
         for side in sides:
+            if (is_candidate := self._is_repeated_as_candidate(subset, side)) is not None:
+                return is_candidate
+        for side in sides:
             result = self.result(subset, side)
             if result is not None and result.is_settled and not result.is_assumed(side):
                 return result.outcome == ProbeOutcome.CANDIDATE
         return None
+
+    def _is_repeated_as_candidate(self, subset: Atoms, side: Side) -> bool | None:
+        """Return whether repeats of this subset agree with those of the candidate and not with those of the base.
+
+        They count more than one probe, whose new answers chance may have made. None: too few, or they do not tell.
+        """
+        specs = self.spec(subset, side), self.spec(NO_ATOMS, "base"), self.spec(self.all, "candidate")
+        own, base, candidate = map(self.facts.repeated_outcomes, specs)
+        if min(map(len, (own, base, candidate))) < FIRST:
+            return None
+        like_base, like_candidate = (exact_p(own, outcomes) >= ALPHA for outcomes in (base, candidate))
+        return None if like_base == like_candidate else like_candidate
 
     def _probed_subsets(self) -> Iterator[Atoms]:
         """The subsets of this space for which there is a probe or a recording."""

@@ -59,6 +59,8 @@ _DEEPEST = 3
 _SEED = 20_261
 # Up to this many changes, shares are sampled.
 _MAX_SAMPLING = 16
+# Changes to repeat alone: each costs as many replays as a side.
+_MAX_SUSPECTS = 6
 
 
 class OutOfBudget(Exception):
@@ -135,7 +137,9 @@ class Ladder:
 
     def noise(self) -> NoiseGate:
         gate = self._gate()
-        if gate.status == GateStatus.RULED_OUT and not noise_gate.are_recognised(self.space):
+        # Any two answers resemble either side, so that a few that do show nothing.
+        by_most = self.compared_question.is_alike
+        if gate.status == GateStatus.RULED_OUT and not noise_gate.are_recognised(self.space, by_most=by_most):
             gate = self._with_doubt(gate)
         if self.case.chance and gate.status in {GateStatus.NOT_RUN, GateStatus.NOT_NEEDED}:
             return gate.model_copy(update={"status": GateStatus.NOT_NEEDED, "reason": self.case.chance})
@@ -150,8 +154,8 @@ class Ladder:
         )
 
     def _with_doubt(self, gate: NoiseGate) -> NoiseGate:
-        """The result if the sides differ, but most repeats of one do not have the outcome recorded for it."""
-        if self.question.kind == "answer_alike":
+        """The result if the sides differ, but the outcome recorded for one is not the usual one of its repeats."""
+        if self.compared_question.is_alike:
             # Similarity separates any two texts. That it separates the sides means nothing here.
             status, kind = GateStatus.NOT_RULED_OUT, GateReason.NOT_RECOGNISABLE
         else:
@@ -267,7 +271,8 @@ class Ladder:
 
     def _search(self) -> Steps[None]:
         yield from explain(self.space)
-        single = proved_single(self.space)
+        yield from self._tell_apart()
+        single = proved_single(self.space) or self._only_set()
         if single is not None and self.used_new_answer(frozenset({single})):
             yield from noise_gate.confirm(self.space, frozenset({single}), self.budget.repeats)
         relay_atoms = [atom for atom in self.case.atoms if atom.is_relay]
@@ -276,6 +281,20 @@ class Ladder:
         self.space = replace(self.space, traceless=self.space.traceless | suspects)
         if not self.cause():
             self.relay_parts = yield from relays.hold(self.space, relay_atoms, self.prober.parts)
+
+    def _tell_apart(self) -> Steps[None]:
+        """Repeat the members of sets that chance may have made: repeats vary, and a probe of each is one sample."""
+        sets = self.space.smallest()
+        members = frozenset[str]().union(*sets)
+        is_open = len(members) > 1 and any(self.used_new_answer(causes) for causes in sets)
+        if is_open and self.noise().status == GateStatus.RULED_OUT and noise_gate.vary(self.space):
+            names = [atom.id for atom in self.space.atoms if atom.id in members][:_MAX_SUSPECTS]
+            yield from noise_gate.tell_apart(self.space, names, self.budget.repeats)
+
+    def _only_set(self) -> str | None:
+        """The only change that is enough, if there is no other set."""
+        sets = self.space.smallest()
+        return next(iter(sets[0])) if len(sets) == 1 == len(sets[0]) else None
 
     def used_new_answer(self, cause: Atoms) -> bool:
         """True if a decisive probe of this cause needed a live call."""

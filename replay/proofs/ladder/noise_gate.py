@@ -1,5 +1,6 @@
 """The noise gate and the repeats that confirm a finding: which samples to draw, and what they show. Pure."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -144,9 +145,18 @@ def is_steady(repeats: Repeats) -> bool:
     return {_kind(result) for result in repeats.all() if result.is_settled} <= {repeats.side}
 
 
-def are_recognised(space: Space) -> bool:
-    """True if most repeats of either side have the outcome recorded for that side."""
-    return all(2 * side.outcomes().count(side.side) > len(side.outcomes()) for side in sides(space))
+def are_recognised(space: Space, *, by_most: bool) -> bool:
+    """True if the outcome recorded for either side is the usual one of its repeats: the most frequent one.
+
+    `by_most`: that of most repeats.
+    """
+    return all(_is_usual(side, by_most=by_most) for side in sides(space))
+
+
+def _is_usual(repeats: Repeats, *, by_most: bool) -> bool:
+    counts = Counter(_kind(result) for result in repeats.all() if result.is_settled)
+    own = counts.pop(repeats.side, 0)
+    return own > (sum(counts.values()) if by_most else max([1, *counts.values()]))
 
 
 def overlap(space: Space) -> bool:
@@ -175,6 +185,24 @@ def confirm(space: Space, cause: Atoms, most: int) -> Steps[None]:
             return
         if (repeat_p(space, cause) or 1.0) < statistics.STRICT:
             return
+
+
+def tell_apart(space: Space, suspects: Sequence[str], most: int) -> Steps[None]:
+    """Repeat the base with each suspect alone: of changes that one sample each shows, chance may have made some."""
+    base, candidate = sides(space)
+    for name in suspects:
+        alone = Repeats(space, space.with_required(frozenset({name})), "base")
+        for number in range(statistics.FIRST, most + 1):
+            yield from draw((base, candidate, alone), number)
+            arms = (base.outcomes(), candidate.outcomes())
+            ps = [statistics.exact_p(alone.outcomes(), arm) for arm in arms]
+            if alone.problem() or min(ps) < statistics.STRICT:
+                break
+
+
+def vary(space: Space) -> bool:
+    """True if repeats of a side differ from each other, or from its recording."""
+    return not all(map(is_steady, sides(space)))
 
 
 def cause_repeats(space: Space, cause: Atoms) -> tuple[Repeats, Repeats]:

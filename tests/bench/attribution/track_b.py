@@ -69,6 +69,7 @@ class ChanceLab(BenchLab):
             return ProbeResult(outcome=ProbeOutcome.NEEDS_LIVE, missing="a model's answer", live_calls=model.count)
         return ProbeResult(
             outcome=self.outcome(result.answer),
+            value=result.answer,
             summary=result.answer,
             executed_steps=result.resolved_steps,
             live_calls=model.count,
