@@ -8,6 +8,12 @@ from forkpoint.confinement.terminal_text import one_line
 _LONGEST_VALUE: Final = 300
 # Answered as recorded, where the recording is itself a replay.
 _FROM_REPLAY: Final = "with the output of a replay"
+# What is said of recorded steps, by their field of a report.
+_STEPS: Final = {
+    "unused_steps": "recorded calls that were not made",
+    "unapplied_steps": "changes that were not applied, because the agent did not make the recorded call",
+    "covered_steps": "not made, presumably because a tool that was answered had made them",
+}
 
 
 def real_tools_text(session: Any) -> list[str]:
@@ -38,12 +44,12 @@ def report_text(report: Any) -> str:
         lines += [f"    {side} {_value(difference[name])}" for side, name in (("-", "old"), ("+", "new"))]
     elif report["refusal"] and not report["block"]:
         lines.append(f"  no answer: {one_line(report['refusal'])}")
-    if report["unused_steps"]:
-        lines.append(f"  recorded calls that were not made: steps {', '.join(map(str, report['unused_steps']))}")
-    if report["covered_steps"]:
-        steps = ", ".join(map(str, report["covered_steps"]))
-        lines.append(f"  not made, presumably because a tool that was answered had made them: steps {steps}")
+    lines += _steps_text(report)
     return "\n".join(lines)
+
+
+def _steps_text(report: Any) -> list[str]:
+    return [f"  {text}: steps {', '.join(map(str, report[name]))}" for name, text in _STEPS.items() if report[name]]
 
 
 def _budget_text(report: Any) -> list[str]:

@@ -160,6 +160,7 @@ def _end(session: ReplaySession, owner: str, status: SessionStatus, *, exit_code
         run_status = RunStatus.FAILED if exit_code != 0 or status in FAILED else RunStatus.COMPLETED
     with transaction.atomic():
         columns |= {"current": "", "ended_at": now, "unused_calls": reruns.view(rerun).unused_steps}
+        columns["divergences"] = _unapplied_changes(rerun, session)
         SessionRow(session, owner).leave(status, **columns)
         Rerun.objects.filter(id=rerun.id).update(ended_at=now, exit_code=exit_code)
         if session.run_id is not None:
@@ -170,6 +171,12 @@ def _end(session: ReplaySession, owner: str, status: SessionStatus, *, exit_code
         event_log.append(session.id, "session")
         transaction.on_commit(partial(_send_tasks, session.id))
     session_lifecycle.fire_end(session.id)
+
+
+def _unapplied_changes(rerun: Rerun, session: ReplaySession) -> list[str]:
+    """Return a sentence for each change that the agent never got to."""
+    steps = [] if session.run_id is None else reruns.unapplied_steps(rerun, session.run_id)
+    return [f"The change of step {no} was not applied: the agent did not make the recorded call." for no in steps]
 
 
 def _send_tasks(session_id: UUID) -> None:

@@ -177,6 +177,12 @@ class Override(Schema):
         """Fields that this entry sets, including an explicit `output: null`."""
         return sorted(self.model_fields_set - {"match"})
 
+    @property
+    def sets_result(self) -> bool:
+        """True if this entry sets what a call returns, and not only what it is asked."""
+        has_documents = self.retrieval is not None and self.retrieval.documents is not None
+        return self.tool is not None or "output" in self.sets or has_documents
+
     @model_validator(mode="after")
     def _require_override(self) -> "Override":
         if not self.sets:

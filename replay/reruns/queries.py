@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from forkpoint.vocabulary import MCP_MESSAGES
 from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun, RerunCall, RerunToolCall
+from replay.overrides.profile import OverrideProfile
 from replay.reruns import recordings
 from replay.reruns.recordings import span_of
 from replay.reruns.schemas import RerunBudget, RerunDifference, RerunName, RerunTool, RerunView
@@ -75,10 +76,26 @@ def view(rerun: Rerun) -> RerunView:
         divergence=None if difference is None else RerunDifference.model_validate(difference),
         unused_steps=[no for no in missing_steps if no not in covered_steps],
         covered_steps=covered_steps,
+        unapplied_steps=[] if rerun.run_id is None else unapplied_steps(rerun, rerun.run_id),
         names=[RerunName(kind=kind, old=old, new=new) for kind, old, new in rerun.names],
         tools=_tools(rerun),
         hosts=rerun.hosts,
     )
+
+
+def unapplied_steps(rerun: Rerun, run_id: UUID) -> list[int]:
+    """Return the recorded steps whose results a fork sets, but in whose place its agent did something else.
+
+    `run_id` is the run of the fork. Edits of requests also apply to calls that only resemble a recorded one.
+    """
+    if rerun.profile is None:
+        return []
+    entries = OverrideProfile.model_validate(rerun.profile.profile).overrides
+    refs = {str(entry.match.step) for entry in entries if entry.match.step is not None and entry.sets_result}
+    steps = Step.objects.filter(run=rerun.source_run_id).values_list("id", "sequence_no") if refs else ()
+    numbers = {id: no for id, no in steps if {str(id), str(no)} & refs}
+    reached_ids = Step.objects.filter(run=run_id, source_step__in=numbers).values_list("source_step", flat=True)
+    return sorted(numbers[id] for id in numbers.keys() - set(reached_ids))
 
 
 def _replay_outputs(rerun: Rerun, numbers: Collection[int | None]) -> set[int]:

@@ -111,6 +111,7 @@ class RerunView(Schema):
     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
     the agent asked for; `refusal` is why the first of them got none. `unused_steps` are recorded calls that the agent
     did not make, and `covered_steps` those that tools presumably made, whose outcome was given instead.
+    `unapplied_steps` are those whose results the fork sets, but the agent did something else in their place.
     """
 
     id: UUID
@@ -138,6 +139,7 @@ class RerunView(Schema):
     divergence: RerunDifference | None
     unused_steps: list[int]
     covered_steps: list[int]
+    unapplied_steps: list[int]
     names: list[RerunName]
     tools: list[RerunTool]
     # Outside the gateway, that the agent asked for.

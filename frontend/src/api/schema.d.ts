@@ -7169,6 +7169,7 @@ export interface components {
          *     `misses` are calls that got no answer: they are not in the recording, or its answer cannot be given in the form that
          *     the agent asked for; `refusal` is why the first of them got none. `unused_steps` are recorded calls that the agent
          *     did not make, and `covered_steps` those that tools presumably made, whose outcome was given instead.
+         *     `unapplied_steps` are those whose results the fork sets, but the agent did something else in their place.
          */
         RerunView: {
             /**
@@ -7226,6 +7227,8 @@ export interface components {
             unused_steps: number[];
             /** Covered Steps */
             covered_steps: number[];
+            /** Unapplied Steps */
+            unapplied_steps: number[];
             /** Names */
             names: components["schemas"]["RerunName"][];
             /** Tools */

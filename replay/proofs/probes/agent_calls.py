@@ -74,8 +74,7 @@ def unapplied_change(session: ReplaySession) -> str:
 def _lacks(entry: Override, step: Step, source: Step, inputs: Mapping[str, JSONValue]) -> bool:
     """Return whether a step of the agent lacks a change: it kept its result or arguments, or a text in a new call."""
     if step.source_step == source.id:
-        sets_documents = entry.retrieval is not None and entry.retrieval.documents is not None
-        if entry.tool is not None or "output" in entry.sets or sets_documents:
+        if entry.sets_result:
             return step.reason != Reason.OPERATOR_OVERRIDE
         sets_call = entry.arguments is not None or entry.retrieval is not None
         return sets_call and step.reason != Reason.OPERATOR_OVERRIDE and step.input_ref == source.input_ref

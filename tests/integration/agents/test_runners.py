@@ -1,6 +1,7 @@
 """Replays in which a runner starts the agent again."""
 
 import errno
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from tests.clients.model_server import ANSWER, ModelServer
 from tests.integration.agents.conftest import StartRunner, ended, fork, online, post, printed
 from tests.services.server import Server
 from tests.support.gateway_agents import AGENTS
-from tests.support.gateway_runs import get
+from tests.support.gateway_runs import get, rerun
 from tests.support.patience import wait_until
 
 pytestmark = pytest.mark.own_store
@@ -70,6 +71,27 @@ def test_fork_runs_the_agent(server: Server, models: ModelServer, run: str, star
     assert [step["type"] for step in steps] == ["model", "tool", "tool", "model", "tool", "model"]
     repetition = ended(server, fork(server, run))
     assert (repetition["status"], repetition["live_calls"]) == ("completed_exact", 0)
+
+
+def test_fork_names_changes_that_its_agent_never_reached(
+    server: Server, run: str, start_runner: StartRunner, tmp_path: Path
+) -> None:
+    start_runner(AGENTS["chat"], "plain")
+    final_answer = {"message": {"role": "assistant", "content": "It rains."}, "finish_reason": "stop"}
+    entries = [{"match": {"step": no}, "output": final_answer} for no in (1, 4)]
+    entries.append({"match": {"step": 5}, "tool": {"output": "sunny"}})
+    session = ended(server, fork(server, run, overrides={"overrides": entries}))
+    assert (session["status"], session["unused_calls"]) == ("completed_simulated", [4, 6])
+    reason = "was not applied: the agent did not make the recorded call."
+    assert session["divergences"] == [f"The change of step {no} {reason}" for no in (4, 5)]
+    path = tmp_path / "overrides.json"
+    path.write_text(json.dumps({"overrides": entries}))
+    result = rerun(server, run, AGENTS["chat"], "plain", options=["--overrides", str(path)])
+    assert (
+        "changes that were not applied, because the agent did not make the recorded call: steps 4, 5" in result.stderr
+    )
+    repetition = rerun(server, run, AGENTS["chat"], "plain")
+    assert "not applied" not in repetition.stderr
 
 
 def test_killed_agent_starts_again_with_the_same_answers(

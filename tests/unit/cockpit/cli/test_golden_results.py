@@ -9,7 +9,7 @@ from cockpit.cli.commands.golden.results import Result, Verdict, annotations, ju
 
 def report(**values: Any) -> dict[str, Any]:
     counts = dict.fromkeys(("exact", "from_replay", "cached", "live", "overridden", "misses"), 0)
-    lists: dict[str, Any] = {name: [] for name in ("names", "tools", "unused_steps")}
+    lists: dict[str, Any] = {name: [] for name in ("names", "tools", "unused_steps", "unapplied_steps")}
     return {"id": "r1", "run": "b1", "is_fork": False, "divergence": None, **counts, **lists, **values}
 
 
