@@ -21,7 +21,7 @@ from diffing.attribution.unexplained_changes import AGENT_SETTINGS, Atom, AtomSe
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
 from diffing.compare.loop_limits import further_calls
-from diffing.content.facet import SYSTEM_ROLES, WINDOW, Facet
+from diffing.content.facet import SYSTEM_ROLES, TEMPLATES, WINDOW, Facet, is_filled_in
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.terms import Category
 from diffing.sequences.json_diff import value_changes
@@ -35,7 +35,6 @@ from traces.payloads.step_summaries import one_line
 _PASSING: Final = frozenset({StepType.PROMPT, StepType.OUTPUT})
 # The place of the system prompt in a request.
 _OPENING: Final = "/messages/0"
-_TEMPLATES: Final = frozenset({"template", "template version and variables"})
 _EXTERNAL: Final = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 
 
@@ -234,6 +233,8 @@ def _own_parts(facet: Facet, context: StepContext) -> Iterator[tuple[Facet, Orig
         yield facet, Origin.EXOGENOUS if _input_place(facet, context) is not None else _order_origin(context)
     elif facet.kind == "template" and not _comes_from_change(facet, context):
         yield facet, Origin.OPEN if context.follows_output else Origin.EXOGENOUS
+    elif is_filled_in(facet) and not _repeats_outputs(facet, context):
+        yield facet, Origin.DERIVED
 
 
 def _message_parts(facet: Facet, context: StepContext) -> Iterator[tuple[Facet, Origin]]:
@@ -366,8 +367,8 @@ def _reactions(pair: Pair, facets: Sequence[Facet], context: StepContext) -> Ite
     if not (context.is_tainted or context.follows_output) or pair.sides is None:
         return
     for facet in facets:
-        if facet.kind in _TEMPLATES and not _comes_from_change(facet, context):
-            yield Reaction(kind="variables" if _is_filled_in(facet) else "template", pair=pair)
+        if facet.kind in TEMPLATES and not _comes_from_change(facet, context):
+            yield Reaction(kind="variables" if is_filled_in(facet) else "template", pair=pair)
         user_messages = (
             item for item in facet.messages if item.role == "user" and not _is_in(item, context.changed_sources)
         )
@@ -375,10 +376,10 @@ def _reactions(pair: Pair, facets: Sequence[Facet], context: StepContext) -> Ite
             yield Reaction(kind="user", pair=pair)
 
 
-def _is_filled_in(facet: Facet) -> bool:
-    """True if only the variables of a template differ."""
-    paths = [change.path for change in value_changes(facet.base, facet.candidate, limit=20)]
-    return facet.kind == "template version and variables" and all(path.startswith("/variables") for path in paths)
+def _repeats_outputs(facet: Facet, context: StepContext) -> bool:
+    """True if all that differs in a prompt's variables differs in outputs that recorded data flow leads from."""
+    texts = text_or_json(facet.base), text_or_json(facet.candidate)
+    return context.is_replay or context.explains_all(*texts, places=context.source_places)
 
 
 def _comes_from_change(facet: Facet, context: StepContext) -> bool:

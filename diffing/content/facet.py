@@ -8,6 +8,7 @@ from diffing.compare.comparison import Pair
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.sections import SectionName
 from diffing.schemas.terms import Category
+from diffing.sequences.json_diff import value_changes
 from diffing.sequences.word_hunks import Hunk
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
@@ -19,6 +20,8 @@ Form = Literal["text", "values", "ranks", "messages"]
 WINDOW: Final = "context window"
 # The kind of a facet for the documents that a search found.
 DOCUMENTS: Final = "documents"
+# The kinds of facets for what a prompt is rendered from.
+TEMPLATES: Final = frozenset({"template", "template version and variables"})
 SYSTEM_ROLES: Final = frozenset({"system", "developer"})
 _SECTIONS: Final[Mapping[str, SectionName]] = {
     StepType.MODEL: "model",
@@ -52,6 +55,12 @@ class Facet:
     candidate: JSONValue = None
     messages: tuple[MessagePair, ...] = ()
     passages: tuple[Hunk, ...] = ()
+
+
+def is_filled_in(facet: Facet) -> bool:
+    """True if only the variables of a template differ."""
+    paths = [change.path for change in value_changes(facet.base, facet.candidate, limit=20)]
+    return facet.kind == "template version and variables" and all(path.startswith("/variables") for path in paths)
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class LoadedPairs:
 
 @dataclass(frozen=True, kw_only=True)
 class Examination:
-    """The comparison of two runs with payloads; `probe` is the first model call of both."""
+    """The comparison of two runs with payloads; `probe` is the first model call of both, `inputs` where they differ."""
 
     comparison: Comparison
     loaded_pairs: LoadedPairs
@@ -53,6 +53,7 @@ class Examination:
     reasoning: Reasoning
     payloads: Payloads
     probe: Pair | None
+    inputs: RunInputs
 
 
 def examine(base: Side, candidate: Side, load: Load) -> Examination:
@@ -75,22 +76,19 @@ def examine(base: Side, candidate: Side, load: Load) -> Examination:
         {place: _changes(pair_facets) for place, pair_facets in loaded_pairs.facets.items()}
     )
     flow = Flow(comparison)
+    inputs = replace(
+        _run_inputs(comparison, containers, payloads),
+        labels=_labels(comparison, probe, payloads),
+        turns={pair.place: text for pair in later_models if (text := _last_user_text(pair, payloads))},
+    )
     return Examination(
         comparison=comparison,
         loaded_pairs=loaded_pairs,
         flow=flow,
-        reasoning=reasoning.reason(
-            comparison,
-            loaded_pairs.facets,
-            flow,
-            replace(
-                _run_inputs(comparison, containers, payloads),
-                labels=_labels(comparison, probe, payloads),
-                turns={pair.place: text for pair in later_models if (text := _last_user_text(pair, payloads))},
-            ),
-        ),
+        reasoning=reasoning.reason(comparison, loaded_pairs.facets, flow, inputs),
         payloads=payloads,
         probe=probe,
+        inputs=inputs,
     )
 
 

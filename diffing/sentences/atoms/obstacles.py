@@ -14,6 +14,7 @@ class Obstacle(StrEnum):
     ONLY_CHANCE = "only_chance"
     LAST_ANSWER = "last_answer"
     NOT_IN_REQUEST = "not_in_the_request"
+    READ_BY_CODE = "read_by_code"
     CODE_MAY_DERIVE = "code_may_derive_it"
     SAME_OUTPUT = "same_output"
     SEVERAL_SETTINGS = "several_settings"
@@ -74,6 +75,8 @@ _OBSTACLES: Final[Mapping[Obstacle, str]] = {
     Obstacle.LAST_ANSWER: "the agent's own code assembles the last answer, and a replay does not run that code; "
     f"{_RUN_BOTH}",
     Obstacle.NOT_IN_REQUEST: f"it is not part of the recorded request, so no replay can show its effect; {_RUN_BOTH}",
+    Obstacle.READ_BY_CODE: "no request or call passes it on as it is, so the agent's own code reads it, which a replay "
+    f"does not run; {_RUN_BOTH}",
     Obstacle.CODE_MAY_DERIVE: "it comes after a changed output, and the agent's own code may have derived it from "
     f"that; replays assume that it follows, as in the recordings; {_RUN_BOTH}",
     Obstacle.SAME_OUTPUT: "the step has the same output in both runs, so it affected nothing after it",

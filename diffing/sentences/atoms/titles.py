@@ -117,6 +117,13 @@ def text_part(base: str, candidate: str) -> str:
     return edit_phrase(base, candidate, "the text")
 
 
+def run_input(base: str, candidate: str) -> str:
+    """The title of a change of a run's input."""
+    part = "the input of the run"
+    is_edit = bool(base.strip() and candidate.strip())
+    return edit_phrase(base, candidate, part) if is_edit else f"{text_part(base, candidate)} in {part}"
+
+
 def item_part(base: Sequence[JSONValue], candidate: Sequence[JSONValue]) -> str:
     """The title of an item of a list, on one side or on both."""
     if not base:

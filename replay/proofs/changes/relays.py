@@ -17,12 +17,15 @@ from replay.proofs.changes.overrides import RunPair, atom_of, untestable
 from traces.core.json_types import JSONValue
 
 
-def relay(runs: RunPair, root: Root) -> Change:
-    """A derived difference, with the overrides that hold its messages to a recording if there are any."""
+def relay(runs: RunPair, root: Root, setting: Change | None = None) -> Change:
+    """A derived difference, with the overrides that hold its messages to a recording if there are any.
+
+    `setting`: the change that sets what differs, if that is no message.
+    """
     change = untestable(root, Obstacle.CODE_MAY_DERIVE)
-    if root.facet is None or not root.facet.messages:
+    if root.facet is None or not (root.facet.messages or setting):
         return change
-    edit = _text_edit(runs, root, root.facet.messages) or edit_messages(runs, root, root.facet.messages)
+    edit = setting or _text_edit(runs, root, root.facet.messages) or edit_messages(runs, root, root.facet.messages)
     return (
         replace(edit, atom=replace(change.atom, is_relay=True, shown_at=frozenset(root.places)))
         if edit.atom.testable

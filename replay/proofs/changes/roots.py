@@ -9,6 +9,7 @@ from diffing.attribution import reasoning
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.placeholders import FAILED
+from diffing.compare.references import step_ref
 from diffing.content.facet import WINDOW
 from diffing.report.examination import Examination
 from diffing.sentences.atoms import titles
@@ -22,6 +23,7 @@ from replay.proofs.changes.message_edits import context_window, message_list, sy
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.relays import relay
 from replay.proofs.changes.unpaired_steps import lone_steps
+from replay.proofs.core.types import Atom
 from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
@@ -53,7 +55,28 @@ def roots(examination: Examination, load: Load = lambda refs: {}) -> list[Change
     found_roots = [root for root, _ in changes.values()]
     echo_changes = with_echoes(changes.values(), runs)
     own_changes = with_common_origins(zip(found_roots, echo_changes, strict=True), examination.comparison.run_inputs)
-    return _add_requirements(_separate(own_changes))
+    return _add_requirements(_separate([*own_changes, *_unread_input(examination, found_roots)]))
+
+
+def _unread_input(examination: Examination, roots: Sequence[Root]) -> Iterator[Change]:
+    """The input of the runs if it differs and nothing passes it on: then only code reads it."""
+    comparison, texts = examination.comparison, examination.inputs.texts
+    place = min(texts, default=None)
+    if comparison.derived or place is None or any(root.input_place == place for root in roots):
+        return
+    pair, (before, after) = comparison.pairs[place], texts[place]
+    atom = Atom(
+        id=f"input-{place}",
+        category="upstream",
+        title=titles.run_input(before, after),
+        description=titles.step_location(pair.step.sequence_no, pair.step.type, 0),
+        why_not=obstacle(Obstacle.READ_BY_CODE),
+        is_input=True,
+        texts=((before, after),),
+        base=step_ref(pair.base),
+        candidate=step_ref(pair.candidate),
+    )
+    yield Change(atom=atom)
 
 
 def _composed_answer(examination: Examination) -> Root | None:
@@ -82,7 +105,8 @@ def _changes(runs: RunPair, root: Root) -> Iterable[Change]:
     if root.is_sampled:
         return [untestable(root, Obstacle.ONLY_CHANCE)]
     if root.origin is Origin.DERIVED:
-        return [relay(runs, root)]
+        is_template = root.facet is not None and _READERS.get(root.facet.kind) is _prompt
+        return [relay(runs, root, *(_prompt(runs, root) if is_template else ()))]
     # Such a step is part of the change of another step that reaches the same input.
     if root.facet is None:
         return []

@@ -28,9 +28,10 @@ class Atom:
     `shown_at`: the places of the models that answer differently and have it in their request.
     `echoes`: its numbers recur, converted or formatted, in a difference that code made, or in the answer.
     `has_common_origin`: code made it, and may have made it of another such difference, or asked another agent.
-    `is_relay`: code composed it after an output differed, so it is no change of its own, but a probe can hold it to the
-    candidate's recording. `texts`: the texts of both runs in which it shows, and those of the outputs that differ by it
-    alone. `subject`: the words that name what it is about, as the arguments of a call whose result differs.
+    `is_input`: it is the input of the run, which only code reads. `is_relay`: code composed it after an output
+    differed, so it is no change of its own, but a probe can hold it to the candidate's recording. `texts`: the
+    texts of both runs in which it shows, and those of the outputs that differ by it alone. `subject`: the words
+    that name what it is about, as the arguments of a call whose result differs.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Atom:
     is_by_code: bool = False
     shown_at: frozenset[int] = frozenset()
     has_common_origin: bool = False
+    is_input: bool = False
     is_relay: bool = False
     texts: tuple[tuple[str, str], ...] = ()
     subject: frozenset[str] = frozenset()

@@ -41,6 +41,8 @@ _SUBJECT_WEIGHT: Final = 0.25
 _ANSWER_WEIGHT: Final = 3.0
 # The weight for what code did differently if different code made the recordings. A recorded trace outweighs it.
 _CODE_WEIGHT: Final = 1.0
+# The weight for another input of the run that only code reads. Nothing else explains what code does first.
+_INPUT_WEIGHT: Final = 1.5
 _OWN, _RELAY, _UNLIKELY, _NO_CAUSE, _REST = range(5)
 # The parts of the relays that were divided; a relay without parts has none.
 Parts = Mapping[str, Sequence[Atom]]
@@ -93,6 +95,8 @@ def ranking(
     code = _first_of_code(space, atoms) if other_code else None
 
     def order(atom: Atom) -> tuple[int, float]:
+        if atom.is_input:
+            return _OWN, -_INPUT_WEIGHT
         if atom is code:
             return _OWN, -max(_CODE_WEIGHT, weights.get(atom.id, 0))
         if atom.is_by_code:

@@ -136,5 +136,13 @@ def is_answer_of(change: Change, nodes: Collection[str]) -> bool:
     return change.atom.category == "output" and change.atom.is_by_code and _names(change) <= {*nodes}
 
 
+def is_input_of(change: Change, texts: Sequence[str]) -> bool:
+    """Return whether a change is the input of the run, of which these texts are parts on either side."""
+    if not change.atom.is_input:
+        return False
+    [inputs] = change.atom.texts
+    return all(text in own for own, text in zip(inputs, texts, strict=True))
+
+
 def _names(change: Change) -> set[str]:
     return {step.name for step in (change.atom.base, change.atom.candidate) if step is not None}

@@ -24,7 +24,7 @@ from replay.proofs.counterfactual.copied_values import with_links
 from replay.proofs.counterfactual.derivations import OtherState
 from replay.proofs.counterfactual.outcomes import Result
 from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor, UnfaithfulReplay
-from tests.bench.attribution.code_edits import CodeEdits, is_answer_of, is_step_of
+from tests.bench.attribution.code_edits import CodeEdits, is_answer_of, is_input_of, is_step_of
 from tests.bench.attribution.lab import Bench
 from tests.bench.attribution.mechanisms import settings as access
 from tests.bench.attribution.mechanisms.running import Model
@@ -278,11 +278,15 @@ class ProgramLab(UnaidedLab):
         return is_step or any(self._sets(*entry, path) for entry in self._entries(change))
 
     def _is_asked(self, change: Change, path: str) -> bool:
-        """Return whether a change is a step more or less, described by this text of a user that one side lacks."""
+        """Return whether a change is the run's input, or a step of one run only, described by this text of a user."""
+        texts = self._texts(path)
         if change.atom.category != "structure" or path.split(".")[0] not in {"user", "turn"}:
-            return False
-        texts = [str(side.settings.get(path) or "") for side in (self.bench.base, self.bench.candidate)]
+            return path.startswith("user.") and is_input_of(change, texts)
         return any(text and request_of_step(text) in change.atom.description for text in texts) and not all(texts)
+
+    def _texts(self, path: str) -> list[str]:
+        """The texts of a setting, of either side."""
+        return [str(side.settings.get(path) or "") for side in (self.bench.base, self.bench.candidate)]
 
     def _entries(self, change: Change) -> Iterator[OverrideSource]:
         """Yield the overrides that apply a change, and those that revert it."""
@@ -348,6 +352,8 @@ def _sets_input(entry: JSONObject) -> bool:
     return (
         "messages" in entry
         or "arguments" in entry
+        or _has(entry, "prompt", "template")
+        or _has(entry, "prompt", "variables")
         or ("retrieval" in entry and not _has(entry, "retrieval", "documents"))
     )
 

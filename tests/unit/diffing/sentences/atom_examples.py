@@ -50,6 +50,7 @@ def part_titles() -> Iterator[str]:
     """Every way to divide a change into parts."""
     for base, candidate in (("", "Be kind."), ("Be kind.", ""), ("Be kind.", "Be brief.")):
         yield titles.text_part(base, candidate)
+        yield titles.run_input(base, candidate)
     document: JSONValue = {"id": "a", "content": "Refunds take a day."}
     items: list[tuple[list[JSONValue], list[JSONValue]]] = [
         ([], [document]),
