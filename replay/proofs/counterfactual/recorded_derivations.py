@@ -33,7 +33,13 @@ def derivations(
 ) -> Derivations:
     """The differences that may follow from an earlier output; `copies` are places that differ in copied values only."""
     derived = {place for root in roots if root.origin is Origin.DERIVED for place in root.places}
-    places = derived | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
+    outputs = ChangedOutputs(comparison)
+    further_calls = {
+        pair.place
+        for pair in comparison.acting
+        if not comparison.derived and outputs.precede(pair) and _is_further_call(pair, flow)
+    }
+    places = derived | further_calls | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
     composed_answers = {
         pair.place for pair in comparison.acting if _is_composed_answer(comparison, pair, flow, load)
     } - places
@@ -46,7 +52,7 @@ def derivations(
     return Derivations(
         outputs=[
             _output(pair.base, pair.candidate, is_passed_on=_is_passed_on(comparison, pair, flow, load))
-            for pair in ChangedOutputs(comparison).pairs
+            for pair in outputs.pairs
         ],
         rounds=_rounds(comparison),
         unused_outputs=unused_outputs,
@@ -54,13 +60,23 @@ def derivations(
         products=[
             Product(
                 due=(_due(pair, numbers, 0), _due(pair, numbers, 1)),
-                is_traced=pair.place not in derived and _is_explained(comparison, pair, flow, load),
+                is_traced=pair.place not in derived | further_calls and _is_explained(comparison, pair, flow, load),
                 is_assumed=pair.place in composed_answers or pair.place in copies,
             )
             for pair in pairs
         ]
         + failures,
     )
+
+
+def _is_further_call(pair: Pair, flow: Flow) -> bool:
+    """Return whether the code of one run alone calls a model there, in a conversation of its own.
+
+    A replay adds no such call, even if recorded data flow explains its request.
+    """
+    if pair.sides is not None or pair.step.type != StepType.MODEL:
+        return False
+    return not any(travel.kind in {EdgeKind.HISTORY, EdgeKind.TOOL_CALL_ID} for travel in flow.incoming(pair.place))
 
 
 def _takes_values(pair: Pair, flow: Flow) -> bool:
