@@ -13,7 +13,7 @@ READY: Final = "notifications/initialized"
 _SERVER_ERROR: Final = -32000
 
 
-@dataclass(frozen=True)
+@dataclass
 class OpenRequest:
     """A request that the server has not answered."""
 

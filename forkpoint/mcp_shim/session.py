@@ -60,13 +60,15 @@ class Session:
                 if "asks" not in decision:
                     return decision
 
-    def record(self, request: OpenRequest, response: Message) -> None:
-        """Record what the server answered; not a call of which the SDK in the client takes care."""
+    def record(self, request: OpenRequest, response: Message, *, is_cancelled: bool = False) -> None:
+        """Record how a request ended, once; not a call of which the SDK in the client takes care."""
         if request.call is None:
             return
-        message, call = request.call
+        (message, call), request.call = request.call, None
         duration_ms = int((time.monotonic() - request.at) * 1000)
         report = {"request": message, "response": response, "call": call, "duration_ms": duration_ms}
+        if is_cancelled:
+            report["is_cancelled"] = True
         if request.messages:
             report["messages"] = request.messages
         try:

@@ -89,6 +89,9 @@ class Shim:
             decision = self._await_operator(request, call)
         if decision and decision.get("messages"):
             decision = self._play(decision, request, call)
+        if decision and decision.get("is_cancelled"):
+            # It waits until the client cancels it again.
+            return
         if decision and "response" in decision:
             self._write(decision["response"])
         elif decision:
@@ -165,7 +168,12 @@ class Shim:
     def _cancels(self, message: Message) -> bool:
         """End the wait of a request that a message cancels, and return whether it did."""
         id = cancelled_id(message)
-        cancellation = self._waiting.get(id) if is_id(id) else None
+        if not is_id(id):
+            return False
+        if (request := self._open.get(id)) is not None:
+            # At once: a server need not respond any more.
+            self._session.record(request, {}, is_cancelled=True)
+        cancellation = self._waiting.get(id)
         if cancellation is not None:
             cancellation.set()
         return cancellation is not None

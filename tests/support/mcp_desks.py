@@ -35,11 +35,11 @@ class Desk:
 
 
 @contextmanager
-def running_desk(log: Path) -> Iterator[Desk]:
+def running_desk(log: Path, program: str = "tests.support.servers.mcp_server") -> Iterator[Desk]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "tests.support.servers.mcp_server", str(port), str(log)]
+    command = [sys.executable, "-m", program, str(port), str(log)]
     with subprocess.Popen(command, cwd=ROOT) as process:
         wait_until(lambda: _listens(port), 30)
         yield Desk(f"http://127.0.0.1:{port}/mcp", log)

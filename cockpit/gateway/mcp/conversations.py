@@ -4,8 +4,9 @@ A server also speaks in the stream of its own events, which names no request: th
 """
 
 import asyncio
-from collections import OrderedDict
-from contextlib import suppress
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -13,23 +14,31 @@ import orjson
 
 from cockpit.gateway.mcp import messages
 from forkpoint.mcp_shim import records
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 
 # How long a request waits for the stream of the server's own events: what a server asks before it is open is lost, and
 # the server would wait without end.
 _PATIENCE_S: Final = 1.0
 _MOST_CLIENTS: Final = 1_000
+# How long a client may take to read on after a stream ended before the response. Servers name shorter times.
+_RESUMPTION_S: Final = 30.0
 
 # A run, a server, and a client's session with it.
 ClientKey = tuple[str, str, bytes]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class OpenRequest:
-    """A request that has no response yet, and what the server said meanwhile, as it is recorded."""
+    """A request that has no response yet, and what the server said meanwhile, as it is recorded.
+
+    `response` is one that came in another stream than that of the request.
+    """
 
     message: JSONObject
     messages: list[JSONObject] = field(default_factory=list)
+    response: JSONObject | None = None
+    is_cancelled: bool = False
+    change: asyncio.Event = field(default_factory=asyncio.Event)
     # Places of questions among the messages, by their ids.
     questions: dict[str, int] = field(default_factory=dict)
 
@@ -46,11 +55,48 @@ class Conversations:
         self._open: dict[ClientKey, list[OpenRequest]] = {}
         self._questions: dict[tuple[ClientKey, bytes], JSONObject] = {}
         self._streams: OrderedDict[ClientKey, asyncio.Event] = OrderedDict()
+        self._open_streams: Counter[ClientKey] = Counter()
 
     def begin(self, key: ClientKey, message: JSONObject) -> OpenRequest:
         request = OpenRequest(message=message)
         self._open.setdefault(key, []).append(request)
         return request
+
+    def cancel(self, key: ClientKey, id: JSONValue) -> None:
+        """Note that a client wants no response to a request any more."""
+        if (request := self._find(key, id)) is not None:
+            request.is_cancelled = True
+            request.change.set()
+
+    def respond(self, key: ClientKey, message: JSONObject) -> None:
+        """Note a response in another stream than that of its request."""
+        if (request := self._find(key, message[messages.MESSAGE_ID])) is not None:
+            request.response = message
+            request.change.set()
+
+    async def wait_for_response(self, key: ClientKey, request: OpenRequest) -> None:
+        """Wait for the response in a stream by which the client goes on reading, while it has one or may open one."""
+        while not request.change.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_RESUMPTION_S):
+                    await request.change.wait()
+            if not self._open_streams[key]:
+                return
+
+    @contextmanager
+    def listening(self, key: ClientKey) -> Iterator[None]:
+        """Note that a client reads a stream of events that belongs to no request of its own."""
+        self._open_streams[key] += 1
+        try:
+            yield
+        finally:
+            self._open_streams[key] -= 1
+            if not self._open_streams[key]:
+                del self._open_streams[key]
+
+    def _find(self, key: ClientKey, id: JSONValue) -> OpenRequest | None:
+        requests = self._open.get(key, ())
+        return next((request for request in requests if request.message[messages.MESSAGE_ID] == id), None)
 
     def end(self, key: ClientKey, request: OpenRequest) -> None:
         requests = self._open[key]

@@ -21,7 +21,7 @@ from cockpit.gateway.mcp.conversations import ClientKey
 from cockpit.gateway.mcp.dialogue import Dialogue
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.answer import Answer, discard
-from cockpit.gateway.transport.asgi import Message
+from cockpit.gateway.transport.asgi import Message, Send
 from cockpit.gateway.transport.client import Client
 from forkpoint.mcp_shim import records
 from replay.reruns.tools import mcp_sessions
@@ -64,6 +64,7 @@ class LiveCall:
     dialogue: Dialogue
     messages: list[JSONObject] = field(default_factory=list)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    is_answered: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(kw_only=True)
@@ -206,11 +207,8 @@ class Servers:
             for item in stream.add(message.get("body", b"")):
                 await self._hear(server, session, item)
 
-        rest = [(name, value) for name, value in _headers(session) if name not in ("accept", "content-type")]
         answer = Answer(read, time.time(), is_kept=False)
-        exchange = self._client.exchange(
-            "GET", servers.address(server), [*rest, ("accept", "text/event-stream")], b"", answer
-        )
+        exchange = self._client.exchange("GET", servers.address(server), _listening(session), b"", answer)
         session.events = asyncio.create_task(exchange)
         # A server loses what it says before.
         with suppress(TimeoutError):
@@ -235,13 +233,38 @@ class Servers:
 
         async def read(message: Message) -> None:
             for item in stream.add(message.get("body", b"")):
+                if messages.is_response(item) and item[messages.MESSAGE_ID] == call.request[messages.MESSAGE_ID]:
+                    call.is_answered.set()
                 await self._pass_on(server, session, call, item)
 
         session.calls.append(call)
         try:
-            return await self._send(server, call.request, session, Answer(read, time.time()))
+            answer = await self._send(server, call.request, session, Answer(read, time.time()))
+            while find_response(answer, call.request) is None and can_be_resumed(answer):
+                answer = await self._read_on(server, session, call, answer, read)
+            return answer
         finally:
             session.calls.remove(call)
+
+    async def _read_on(self, server: str, session: _Session, call: LiveCall, answer: Answer, read: Send) -> Answer:
+        """Read on, as a client would, after a stream that its server ended before the response.
+
+        The server need not end this one after the response.
+        """
+        await asyncio.sleep(messages.retry_s(answer.body))
+        place = ("last-event-id", messages.last_event_id(answer.body).decode("latin-1"))
+        next_answer, headers = Answer(read, time.time()), [*_listening(session), place]
+        tasks = [
+            asyncio.create_task(self._client.exchange("GET", servers.address(server), headers, b"", next_answer)),
+            asyncio.create_task(call.is_answered.wait()),
+        ]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        return next_answer
 
     async def _pass_on(self, server: str, session: _Session, call: LiveCall, message: JSONObject) -> None:
         item = records.to_record(message)
@@ -300,6 +323,12 @@ def _headers(session: _Session) -> Headers:
     return [*session.headers, *([(_SESSION, session.id)] if session.id else [])]
 
 
+def _listening(session: _Session) -> Headers:
+    """Return the headers of a request for events."""
+    rest = [(name, value) for name, value in _headers(session) if name not in ("accept", "content-type")]
+    return [*rest, ("accept", "text/event-stream")]
+
+
 def _without_session(headers: Headers) -> Headers:
     return [(name, value) for name, value in headers if name != _SESSION]
 
@@ -308,6 +337,11 @@ def find_response(answer: Answer, request: JSONObject) -> JSONObject | None:
     """Return the response to a request in an answer of its server."""
     is_stream = answer.media_type.startswith("text/event-stream")
     return messages.find_response(answer.body, request[messages.MESSAGE_ID], is_stream=is_stream)
+
+
+def can_be_resumed(answer: Answer) -> bool:
+    """Return whether a client may read on in another stream, from the last event that it got."""
+    return answer.media_type.startswith("text/event-stream") and messages.last_event_id(answer.body) != b""
 
 
 def _response(answer: Answer, request: JSONObject) -> JSONObject:

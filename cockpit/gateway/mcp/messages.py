@@ -46,6 +46,11 @@ _EVENT_END: Final = re.compile(rb"\r?\n\r?\n")
 # Bytes of an event; a longer one is given up, because a server may never end it.
 _LONGEST_EVENT: Final = 64 * 1024 * 1024
 _LONGEST_END: Final = 4
+_EVENT_ID: Final = re.compile(rb"^id:[ ]?([^\r\n]+)\r?$", re.MULTILINE)
+_RETRY: Final = re.compile(rb"^retry:[ ]?(\d{1,9})\r?$", re.MULTILINE)
+_RETRY_S, _LONGEST_RETRY_S = 1.0, 60.0
+# As the SDK records a call of asyncio that the agent cancelled.
+_CANCELLATION: Final = "CancelledError"
 _HEARS_AFTER: Final = "notifications/initialized"
 # JSON-RPC's code for errors of an implementation.
 _SERVER_ERROR: Final = -32000
@@ -178,8 +183,27 @@ def find_response(body: bytes, id: JSONValue, *, is_stream: bool) -> JSONObject 
     return None
 
 
-def result_fields(response: JSONObject | None, problem: str) -> JSONObject:
-    """Return how a call ended, as fields of the event of a tool's result."""
+def last_event_id(stream: bytes) -> bytes:
+    """Return the id of the last event of a stream that has one; empty if none has."""
+    ids: list[bytes] = _EVENT_ID.findall(stream)
+    return ids[-1] if ids else b""
+
+
+def retry_s(stream: bytes) -> float:
+    """Return the time that a server asks its client to wait before it reads on, in seconds."""
+    times_ms: list[bytes] = _RETRY.findall(stream)
+    return min(int(times_ms[-1]) / 1000, _LONGEST_RETRY_S) if times_ms else _RETRY_S
+
+
+def is_cancellation(error: str, output: JSONValue) -> bool:
+    """Return whether a recorded call never ended by itself: its client cancelled it, such as after a time."""
+    return error.partition(":")[0] == _CANCELLATION and not output
+
+
+def result_fields(response: JSONObject | None, problem: str, *, is_cancelled: bool = False) -> JSONObject:
+    """Return how a call ended, as fields of the event of a tool's result. What comes after a cancellation is no end."""
+    if is_cancelled:
+        return {"status": StepStatus.ERROR, "error": f"{_CANCELLATION}: the client cancelled the request"}
     if response is None:
         return {"status": StepStatus.ERROR, "error": problem or "the server sent no response"}
     if error := as_object(response.get("error")):

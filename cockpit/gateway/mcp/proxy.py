@@ -17,7 +17,7 @@ from cockpit.gateway.mcp import live, messages, servers, steps
 from cockpit.gateway.mcp.conversations import ClientKey, Conversations, OpenRequest
 from cockpit.gateway.mcp.dialogue import Dialogue, Questions
 from cockpit.gateway.mcp.live import LiveCall, TransportFailure
-from cockpit.gateway.mcp.shim import Shim, read_message, recorded_response, request_to_make
+from cockpit.gateway.mcp.shim import Shim, read_message, recorded_response, report_cancellation, request_to_make
 from cockpit.gateway.mcp.waiting import CLIENT_SESSION, Ends, Response, Waits, wait_for_hangup, wait_for_operator
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.routes import McpRoute
@@ -47,8 +47,13 @@ class Proxy:
         self._questions = Questions()
         self._waits = Waits()
         self._shim = Shim(journal)
+        # Requests that are not recorded yet.
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def close(self) -> None:
+        for task in [*self._tasks]:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._live_servers.stop()
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, session: Session, route: McpRoute) -> None:
@@ -79,7 +84,9 @@ class Proxy:
             if message["type"] == "http.response.start":
                 self._conversations.note_stream(key)
             for item in stream.add(message.get("body", b"")):
-                if not self._conversations.hear(key, item):
+                if messages.is_response(item):
+                    self._conversations.respond(key, item)
+                elif not self._conversations.hear(key, item):
                     self._note_stray(session, key, item)
             await send(message)
 
@@ -87,12 +94,13 @@ class Proxy:
             asyncio.create_task(self._forward(scope, b"", pass_on, key[1], is_kept=False)),
             asyncio.create_task(wait_for_hangup(receive)),
         ]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        with self._conversations.listening(key):
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _record(self, scope: Scope, body: bytes, send: Send, session: Session, key: ClientKey) -> None:
         """Pass a message to the server and its answer on. What the SDK in the agent records is not recorded here."""
@@ -100,6 +108,8 @@ class Proxy:
         if messages.is_response(message):
             if not self._conversations.note_answer(key, message):
                 self._note_stray(session, key, message)
+        elif (id := records.cancelled_id(message)) is not None:
+            self._conversations.cancel(key, id)
         elif messages.begins_to_listen(message):
             self._conversations.expect_stream(key)
         elif messages.may_cause_questions(message):
@@ -125,11 +135,7 @@ class Proxy:
             passed_body = orjson.dumps(records.without_sdk_mark(message)) if has_sdk_mark else body
             await self._forward(scope, passed_body, send, key[1])
             return
-        request = self._conversations.begin(key, message)
-        try:
-            await self._record_request(scope, request, body, send, session, key)
-        finally:
-            self._conversations.end(key, request)
+        await self._record_request(scope, self._conversations.begin(key, message), body, send, session, key)
 
     async def _record_request(
         self, scope: Scope, request: OpenRequest, body: bytes, send: Send, session: Session, key: ClientKey
@@ -141,21 +147,41 @@ class Proxy:
                 self._conversations.hear(key, item, request)
             await send(message)
 
-        answer, problem = await self._forward(scope, body, pass_on, key[1])
+        try:
+            answer, problem = await self._forward(scope, body, pass_on, key[1])
+        except BaseException:
+            self._conversations.end(key, request)
+            raise
+        request.response = live.find_response(answer, request.message) or request.response
+        task = asyncio.create_task(self._end_request(request, answer, problem, start, session, key))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _end_request(
+        self, request: OpenRequest, answer: Answer, problem: str, start: float, session: Session, key: ClientKey
+    ) -> None:
+        """Record a request when its response is there, which may come in another stream that the client reads."""
         is_refused = answer.status >= _ERRORS
-        exchange = partial(
-            steps.Exchange,
-            server=key[1],
-            request=request.message,
-            start=start,
-            end=time.time(),
-            problem=problem or (f"HTTP {answer.status}" if is_refused else ""),
-            messages=request.messages,
-            open_questions=request.open_questions,
-            client=steps.client_digest(key),
-            failure=_failure(answer.status, answer.body) if is_refused else {},
-        )
-        self._journal.add(lambda: exchange(response=live.find_response(answer, request.message)).lines(session))
+        try:
+            if request.response is None and not is_refused and live.can_be_resumed(answer):
+                await self._conversations.wait_for_response(key, request)
+        finally:
+            self._conversations.end(key, request)
+            problem = "" if request.response else problem
+            exchange = steps.Exchange(
+                server=key[1],
+                request=request.message,
+                response=request.response,
+                start=start,
+                end=time.time(),
+                problem=problem or (f"HTTP {answer.status}" if is_refused else ""),
+                messages=request.messages,
+                open_questions=request.open_questions,
+                client=steps.client_digest(key),
+                failure=_failure(answer.status, answer.body) if is_refused else {},
+                is_cancelled=request.is_cancelled,
+            )
+            self._journal.add(lambda: exchange.lines(session))
 
     async def _serve_rerun(
         self, scope: Scope, message: JSONObject, receive: Receive, send: Send, session: Session, key: ClientKey
@@ -212,6 +238,11 @@ class Proxy:
         if answer is not None:
             answer = await dialogue.play(answer, check)
         if answer is None:
+            return None
+        if messages.is_cancellation(answer.error, answer.output):
+            # It waits until the client cancels it again.
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+            await report_cancellation(session, key[1], request, answer, call_id, start)
             return None
         known_response = await recorded_response(session, key[1], request, answer, call_id, start)
         if answer.failure:

@@ -44,6 +44,8 @@ class Shim:
 async def _decide(session: Session, server: str, question: JSONObject) -> JSONObject:
     """Return the `response` to a request, the `request` that the server is to answer, or that the operator is asked.
 
+    A request that `is_cancelled` gets no response: its client cancelled it when it was recorded.
+
     None as that request stands for the client's own, which the shim has to the byte.
     Before a response come its `messages`. If the client has to answer some of them, the shim comes back with its answer
     after each, and gets the response with the last one.
@@ -61,6 +63,9 @@ async def _decide(session: Session, server: str, question: JSONObject) -> JSONOb
         items = [] if client_answers else _messages_for_client(request, answer)
         if len(client_answers) < sum(records.is_question(item) for item in answer.messages):
             return {"messages": items, "goes_on": True}
+        if messages.is_cancellation(answer.error, answer.output):
+            await report_cancellation(session, server, request, answer, call_id, start)
+            return {"messages": items, "is_cancelled": True, "goes_on": True}
         response = await recorded_response(session, server, request, answer, call_id, start)
     except Refusal as refusal:
         return {"response": messages.refusal(request.get(messages.MESSAGE_ID), refusal.reason)}
@@ -98,6 +103,16 @@ async def recorded_response(
     return response
 
 
+async def report_cancellation(
+    session: Session, server: str, request: JSONObject, answer: ToolAnswer, call_id: str, start: float
+) -> None:
+    """Report a request that its client cancelled again, as it did when it was recorded."""
+    exchange = steps.Exchange(
+        server=server, request=request, response=None, start=start, end=time.time(), id=call_id, is_cancelled=True
+    )
+    await asyncio.to_thread(steps.report, session, exchange, answer)
+
+
 def read_message(body: bytes) -> JSONObject:
     """Return the message in the body of a request; raise `Refusal`."""
     try:
@@ -113,6 +128,7 @@ def _exchange(server: str, report: JSONObject) -> steps.Exchange:
         server=server,
         request=as_object(report.get("request")),
         response=as_object(report.get("response")) or None,
+        is_cancelled=report.get("is_cancelled") is True,
         start=now - duration_ms / 1000,
         end=now,
         messages=as_objects(report.get("messages")),

@@ -45,8 +45,9 @@ LIVE: Final = ToolAnswer(decision=RerunDecision.RUN)
 class Exchange:
     """A request to a server and its response, if one came; `problem` says why none did.
 
-    `messages` are what the server said meanwhile, `failure` is how its transport refused the request. `client` and
-    `open_questions`, the places of messages by their ids, serve to find what passed through another process.
+    `is_cancelled`: the client wanted no response any more. `messages` are what the server said meanwhile, `failure` is
+    how its transport refused the request. `client` and `open_questions`, the places of messages by their ids, serve to
+    find what passed through another process.
     """
 
     server: str
@@ -55,6 +56,7 @@ class Exchange:
     start: float
     end: float
     problem: str = ""
+    is_cancelled: bool = False
     messages: Sequence[JSONObject] = ()
     open_questions: JSONObject = field(default_factory=dict)
     client: str = ""
@@ -80,7 +82,7 @@ class Exchange:
         result: JSONObject = {
             "tool_name": call.name,
             "latency_ms": int((self.end - self.start) * 1000),
-            **messages.result_fields(self.response, self.problem),
+            **messages.result_fields(self.response, self.problem, is_cancelled=self.is_cancelled),
         }
         return _event_lines(session, self.id, (self.start, beginning), (self.end, result))
 
