@@ -25,7 +25,7 @@ from cockpit.gateway.answers import (
     tool_names,
 )
 from cockpit.gateway.raw_responses import Marks, raw_response
-from cockpit.gateway.routes import Operation
+from cockpit.gateway.routes import Operation, url_of
 from replay.reruns.recordings import REQUEST_HEADERS, UNREADABLE_REQUEST
 from traces.core import duplicate_keys
 from traces.core.json_access import as_list, as_object, as_objects, as_text
@@ -103,7 +103,7 @@ class Call:
         return sorted(item for item in self.query.split("&") if item and item.partition("=")[0] not in _NO_SETTINGS)
 
     def url(self, base_url: str) -> str:
-        return base_url + self.operation.path + (f"?{self.query}" if self.query else "")
+        return url_of(self.operation, base_url) + (f"?{self.query}" if self.query else "")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

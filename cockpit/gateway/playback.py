@@ -1,6 +1,7 @@
 """Answers calls of an agent that runs again: from the recording of a run, or as the fork that it is demands."""
 
 import asyncio
+import sys
 import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterable
@@ -8,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Final
-from urllib.parse import quote
 from uuid import UUID
 
 import orjson
@@ -17,6 +17,7 @@ from cockpit.gateway import events, upstreams
 from cockpit.gateway.answers import UnreadableBody
 from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
+from cockpit.gateway.routes import path_of_model
 from cockpit.gateway.transport.asgi import Send, respond
 from cockpit.gateway.transport.database import connection
 from replay.reruns import answers, exchanges, queries, recordings, services, sources
@@ -90,10 +91,10 @@ def edited_call(call: Call, resolution: Resolution) -> Call:
     body, operation = resolution.body, call.operation
     if body is None:
         return call
-    if operation.model and (model := as_text(body.get("model"))):
-        # Gemini has it in the address.
-        path = operation.path.replace(f"/models/{operation.model}:", f"/models/{quote(model, safe='')}:")
-        operation = replace(operation, path=path, model=model)
+    model = as_text(body.get("model"))
+    # Gemini and Azure have it in the address. A body that was read before has no size that is too large.
+    if operation.model and model and model != events.request_body(call, limit=sys.maxsize).get("model"):
+        operation = replace(operation, path=path_of_model(operation, model), model=model)
         body = {name: value for name, value in body.items() if name != "model"}
     return replace(call, body=orjson.dumps(body), operation=operation, encoding="")
 

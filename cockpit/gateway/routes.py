@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
+from urllib.parse import quote, urlsplit, urlunsplit
 
 PREFIX: Final = "/gateway/"
 PROVIDERS: Final = ("openai", "anthropic", "gemini")
@@ -12,6 +13,9 @@ _MCP_ADDRESS: Final = re.compile(r"/gateway/[^/]+/mcp/(?P<server>[\w.-]{1,100})(
 _TOOLS_ADDRESS: Final = re.compile(r"/gateway/[^/]+/sdk/tools")
 _VERSION: Final = re.compile(r"/(v\d+(?:alpha|beta)?\d*)(/.*)?")
 _GEMINI_CALL: Final = re.compile(r"/models/(?P<model>[\w.-]+):(?P<method>\w+)")
+# Azure names the model in the path, too.
+_AZURE, _DEPLOYMENTS = "/openai", "/deployments/"
+_DEPLOYMENT: Final = re.compile(r"/openai(?P<path>/deployments/(?P<model>[\w-][\w.-]*)(?P<rest>/.*))")
 _STORED_RESPONSE: Final = "openai.stored_response"
 _RESPONSE: Final = re.compile(r"/responses/resp_\w+")
 _MODELS: Final = re.compile(r"/models(?:/(?P<model>[^/]+))?")
@@ -109,6 +113,8 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
     operation = _gemini_operation(version, rest) if protocol == "gemini" else _OPERATIONS[protocol].get(rest)
     if protocol == "openai" and _RESPONSE.fullmatch(rest):
         operation = Operation(path=rest, api=_STORED_RESPONSE, is_read=True)
+    if protocol == "openai" and (deployment := _DEPLOYMENT.fullmatch(rest)):
+        operation = _deployment_operation(deployment)
     # Gemini has its operations below its models.
     models = None if operation else _MODELS.fullmatch(rest)
     if models is not None:
@@ -129,6 +135,21 @@ def find_mcp_route(path: str) -> McpRoute | None:
     return McpRoute(server=match["server"], shim=match["shim"] or "") if match else None
 
 
+def url_of(operation: Operation, base_url: str) -> str:
+    """Return the address of an operation of a provider. Azure's base URL may name its API, or one deployment."""
+    if not operation.path.startswith(_DEPLOYMENTS):
+        return base_url + operation.path
+    parts = urlsplit(base_url)
+    root = parts.path.partition(_AZURE)[0].rstrip("/")
+    return urlunsplit((parts.scheme, parts.netloc, root + _AZURE + operation.path, "", ""))
+
+
+def path_of_model(operation: Operation, model: str) -> str:
+    """Return the path of an operation that names its model there, for another model."""
+    place, new = re.escape(operation.model), quote(model, safe="")
+    return re.sub(rf"(?<=/models/){place}(?=:)|(?<={_DEPLOYMENTS}){place}(?=/)", lambda _: new, operation.path, count=1)
+
+
 def is_tools_address(path: str) -> bool:
     """Return whether the SDK in an agent says at this path which tools it knows."""
     return _TOOLS_ADDRESS.fullmatch(path) is not None
@@ -144,6 +165,11 @@ def _models_operation(protocol: str, version: str, path: str) -> Operation:
     family = "google" if protocol == "gemini" else protocol
     prefix = {"openai": "", "anthropic": "/v1"}.get(protocol, f"/{version or 'v1beta'}")
     return Operation(path=prefix + path, api=f"{family}.models", is_read=True)
+
+
+def _deployment_operation(match: re.Match[str]) -> Operation | None:
+    operation = _OPERATIONS["openai"].get(match["rest"])
+    return None if operation is None else replace(operation, path=match["path"], model=match["model"])
 
 
 def _gemini_operation(version: str, path: str) -> Operation | None:

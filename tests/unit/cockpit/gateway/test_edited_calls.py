@@ -32,6 +32,37 @@ def test_another_model_of_gemini_is_in_the_address(model: str, name: str) -> Non
     assert (edited.operation.model, json.loads(edited.body)) == (model, {"contents": []})
 
 
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "https://openai.azure.example",
+        "https://openai.azure.example/openai",
+        "https://openai.azure.example/openai/deployments/other",
+        "https://openai.azure.example/openai/v1",
+    ],
+)
+@pytest.mark.parametrize(("model", "deployment"), [("gpt-5", "d-1"), ("d 2", "d%202")])
+def test_deployment_of_azure_is_in_the_address(base_url: str, model: str, deployment: str) -> None:
+    """Its client sends the name of the model as well, which may be another one."""
+    route = find_route("/gateway/s1/azure/openai/deployments/d-1/chat/completions", lambda _: "openai")
+    assert route is not None
+    assert route.operation is not None
+    call = Call(
+        run_id="r1",
+        id="c1",
+        provider="azure",
+        protocol="openai",
+        operation=route.operation,
+        run_start=0,
+        start=1,
+        body=b'{"model": "gpt-5", "messages": []}',
+        query="api-version=2024-10-21",
+    )
+    edited = edited_call(call, Resolution(response=None, row=1, body={"messages": [{}], "model": model}))
+    root = "https://openai.azure.example/openai/deployments"
+    assert edited.url(base_url) == f"{root}/{deployment}/chat/completions?api-version=2024-10-21"
+
+
 @pytest.mark.parametrize("body", [b'{"model": "m1", "temperature": NaN}', b'{"a": "b', b"[]", b"\xff"])
 def test_body_that_is_no_object_is_not_taken_for_an_empty_one(body: bytes) -> None:
     route = find_route("/gateway/s1/openai/v1/chat/completions", lambda _: "")

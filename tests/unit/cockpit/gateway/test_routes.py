@@ -6,7 +6,7 @@ from cockpit.gateway.routes import find_route, protocol_of, session_of
 
 
 def _protocol(provider: str) -> str:
-    return {"my-models": "anthropic"}.get(provider, "")
+    return {"my-models": "anthropic", "azure": "openai"}.get(provider, "")
 
 
 @pytest.mark.parametrize(
@@ -21,6 +21,8 @@ def _protocol(provider: str) -> str:
         ("anthropic/v1/messages", "/v1/messages", "anthropic.messages"),
         ("my-models/v1/messages", "/v1/messages", "anthropic.messages"),
         ("anthropic/messages", "/v1/messages", "anthropic.messages"),
+        ("azure/openai/deployments/d-1/chat/completions", "/deployments/d-1/chat/completions", "openai.chat"),
+        ("azure/openai/deployments/d-1/embeddings", "/deployments/d-1/embeddings", "openai.embeddings"),
         ("anthropic/v1/messages/count_tokens", "/v1/messages/count_tokens", "anthropic.count_tokens"),
         (
             "gemini/v1beta/models/g-2.5:generateContent",
@@ -46,6 +48,9 @@ def test_operation_of_an_address(address: str, path: str, api: str) -> None:
     [
         "openai/v1/files",
         "openai/v1/responses/resp_1/cancel",
+        "azure/openai/deployments/d-1/images/edits",
+        "azure/openai/deployments/../chat/completions",
+        "my-models/openai/deployments/d-1/chat/completions",
         "openai/v1/../admin",
         "anthropic/v1/complete",
         "gemini/v1beta/models/a/b:generateContent",
