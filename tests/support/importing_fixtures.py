@@ -178,6 +178,7 @@ FORMATS: Final = {
     "r2e_gym.json": "r2e-gym",
     "rasa_tracker.json": "chat-export",
     "react.json": "react",
+    "realtime.jsonl": "openai-realtime",
     "replay.kurral": "kurral",
     "rollouts.jsonl": "chat",
     "semantic_kernel.json": "semantic-kernel",

@@ -32,7 +32,7 @@ from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.histories import generate_text
 from traces.importers.formats.kimi import kimi_cli, kimi_code
 from traces.importers.formats.session_logs import droid_output, gemini_telemetry, grok, kiro_sessions, ui_stream
-from traces.importers.formats.streams import event_streams
+from traces.importers.formats.streams import event_streams, realtime
 from traces.importers.formats.teams import who_and_when
 from traces.importers.formats.terminal_agents import (
     amazon_q,
@@ -74,6 +74,13 @@ AGENTS: Final = (
         title="recorded streams of model APIs",
         sniff=event_streams.sniff,
         parse=event_streams.parse,
+    ),
+    Importer(
+        name=realtime.FORMAT,
+        title="sessions of OpenAI's Realtime API",
+        sniff=realtime.sniff,
+        parse=realtime.parse,
+        has_ends=False,
     ),
     Importer(
         name=openai.FORMAT,
