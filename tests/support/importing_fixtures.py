@@ -57,6 +57,7 @@ FORMATS: Final = {
     "browser_use.json": "browser-use",
     "browsergym.json": "browsergym",
     "camel_memories.jsonl": "camel",
+    "chainlit.json": "chainlit",
     "chat_replay.json": "chat-replay",
     "chatbox.json": "chat-export",
     "chatgpt.json": "chatgpt",

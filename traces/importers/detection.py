@@ -84,6 +84,12 @@ _OTHER_EVENTS: Final = (
     "these are server-sent events, but none of a model's answer: streams of OpenAI, Anthropic, Gemini and the "
     "Vercel AI SDK are read"
 )
+_NO_BODIES: Final = (
+    "these are logs of Cloudflare's AI Gateway without bodies: get those of each log (`/logs/{id}/request` and "
+    "`/response`), and import objects with both as `request` and `response`"
+)
+# What surrounds all answers of Cloudflare's API.
+_CLOUDFLARE: Final = frozenset({"result", "success", "errors"})
 _NO_ATTRIBUTES: Final = (
     "these are documents of Elastic APM, whose labels have neither the names nor the whole texts of attributes: export "
     "spans of a data stream of OpenTelemetry (`traces-*.otel-*`), or send them by OTLP"
@@ -201,7 +207,9 @@ def sniff_events(sample: Sample) -> float:
 def sniff_chat(sample: Sample) -> float:
     for value in sample.values:
         body = as_object(value)
-        request = chat.request_of(body)
+        if body.keys() >= _CLOUDFLARE:
+            continue
+        request = chat.request_of(chat.logged_call(body))
         messages = next((request[name] for name in chat.LISTS if has_list(request, name)), None)
         if is_message(value) or (messages is not None and _is_conversation(messages)) or page_items(body):
             return LIKELY
@@ -264,6 +272,7 @@ def _describe(value: JSONValue) -> str:
         (_is_apm, _NO_ATTRIBUTES),
         (_is_weave_table, "this is a table of Weave with a column per value: export the calls as JSON Lines"),
         (_is_tempo_search, "these are results of a search in Tempo: export the traces by their ids (`/api/traces/…`)"),
+        (_is_gateway_log, _NO_BODIES),
         (_is_response, "these are HTTP responses, not a recording"),
         (_is_trial_result, harbor_trials.NO_TRAJECTORIES),
         (_is_encrypted, "this file of the Holistic Agent Leaderboard is encrypted: decrypt it with hal-decrypt"),
@@ -325,6 +334,12 @@ def _is_weave_table(body: JSONObject) -> bool:
 
 def _is_tempo_search(body: JSONObject) -> bool:
     return {"traceID", "rootTraceName"} <= as_object(first_item(as_list(body.get("traces")))).keys()
+
+
+def _is_gateway_log(body: JSONObject) -> bool:
+    """Return whether an object is a log of Cloudflare's AI Gateway, or a page of these."""
+    log = as_object(first_item(body["result"])) if body.keys() >= _CLOUDFLARE else body
+    return {"provider", "tokens_in", "request_content_type"} <= log.keys()
 
 
 def _is_apm(body: JSONObject) -> bool:

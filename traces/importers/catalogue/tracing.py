@@ -10,6 +10,7 @@ from traces.importers.formats.gateways import helicone, litellm, portkey
 from traces.importers.formats.platforms import (
     bedrock_agents,
     braintrust,
+    chainlit,
     datadog,
     galileo,
     honeyhive,
@@ -171,6 +172,14 @@ TRACING: Final = (
         sniff=detection.sniff_by_value(honeyhive.is_export),
         parse_together=honeyhive.parse,
         has_span_ids=True,
+    ),
+    Importer(
+        name=chainlit.FORMAT,
+        title="threads of Chainlit and Literal AI",
+        sniff=detection.sniff_by_value(chainlit.is_export),
+        parse=chainlit.parse,
+        by_line=lines_are_runs,
+        has_ends=False,
     ),
     Importer(
         name=lunary.FORMAT,

@@ -20,6 +20,12 @@ from traces.importers.files.errors import BadFile
             "table of Weave with a column per value",
             "line 1",
         ),
+        (
+            b'{"result": [{"id": "1", "provider": "openai", "tokens_in": 4, "request_content_type": "x"}], '
+            b'"success": true, "errors": [], "messages": []}',
+            "logs of Cloudflare's AI Gateway without bodies",
+            "/",
+        ),
     ],
 )
 def test_refusal_says_what_a_file_is(content: bytes, reason: str, location: str) -> None:

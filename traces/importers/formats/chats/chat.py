@@ -133,7 +133,7 @@ def read_transcripts(value: JSONValue, location: str, name: str) -> Iterator[Tra
             for index, item in enumerate(value):
                 yield from read_transcripts(item, f"{location}/{index}", name)
         return
-    body = _litellm_call(as_object(value))
+    body = logged_call(as_object(value))
     if items := page_items(body):
         yield from read_transcripts(items, f"{location}/data", name)
         return
@@ -167,8 +167,10 @@ def _has_own_role(item: JSONValue) -> bool:
     return not is_message(item) and has_string(item, "role") and "content" in as_object(item)
 
 
-def _litellm_call(body: JSONObject) -> JSONObject:
-    """Return a call as LiteLLM passes it to its loggers, and Terminus writes it (`debug.json`), with its response."""
+def logged_call(body: JSONObject) -> JSONObject:
+    """Return a call with its response: as OpenPipe exports it, or LiteLLM passes it to loggers such as Terminus's."""
+    if has_list(body.get("input"), "messages") and has_list(body.get("output"), "choices"):
+        return {**omit(body, "input", "output"), "request": body["input"], "response": body["output"]}
     response = parse_embedded(body.get("original_response"))
     if "litellm_call_id" not in body or not isinstance(response, dict):
         return body

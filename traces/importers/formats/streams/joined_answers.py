@@ -43,7 +43,9 @@ def api_of(event: JSONObject) -> Api | None:
     """Return the API whose stream has such events; None for any other."""
     kind = as_text(event.get("type"))
     if kind in _ANTHROPIC:
-        return "anthropic"
+        # Agents have events of this name, too, with messages of their own.
+        is_other = kind == "message_start" and as_object(event.get("message")).get("type") != "message"
+        return None if is_other else "anthropic"
     if kind.startswith("response.") and "event_id" not in event:
         return "responses" if has_object(event, "response") or "output_index" in event else None
     if event.get("object") == "chat.completion.chunk" or _has_delta(event):

@@ -44,7 +44,7 @@ class _Session:
     # Items that are the output of a response.
     output_ids: set[str] = field(default_factory=set)
     # Items that the client sent without an id, which the server has not confirmed yet.
-    unconfirmed: dict[str, deque[str]] = field(default_factory=dict)
+    sent_items: dict[str, deque[str]] = field(default_factory=dict)
     errors: list[JSONValue] = field(default_factory=list)
 
 
@@ -100,7 +100,7 @@ def _add_sent_item(session: _Session, item: JSONObject, location: str) -> None:
     """Add an item that the client sent; the server confirms it under an id of its own, if it has none."""
     id = as_text(item.get("id")) or f"sent-{len(session.order)}"
     if not item.get("id"):
-        session.unconfirmed.setdefault(as_text(item.get("type")), deque()).append(id)
+        session.sent_items.setdefault(as_text(item.get("type")), deque()).append(id)
     if item and id not in session.items:
         session.items[id] = item
         session.order.append((id, None, location))
@@ -111,7 +111,7 @@ def _add_item(session: _Session, item: JSONObject, event: JSONObject, location: 
     if not id:
         return
     is_known = id in session.items
-    sent_ids = session.unconfirmed.get(as_text(item.get("type")))
+    sent_ids = session.sent_items.get(as_text(item.get("type")))
     is_sent = not is_known and bool(sent_ids) and item.get("role") != "assistant"
     if is_sent and sent_ids:
         # The same item again: what the client sent is whole.

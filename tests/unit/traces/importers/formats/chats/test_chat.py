@@ -357,3 +357,14 @@ def test_roles_of_programs_are_context() -> None:
         assert [turn.name for turn in fixtures.steps(run, StepType.TURN)] == ["Is Dune in stock?"]
         (model,) = fixtures.steps(run, StepType.MODEL)
         assert (fixtures.request_contents(model), problems) == (["Is Dune in stock?", "shelf.txt"], [])
+
+
+def test_exported_input_and_output_are_a_call() -> None:
+    request = {"model": "gpt-x", "messages": [fixtures.REQUEST], "temperature": 0.2}
+    choice = {"message": dict(fixtures.ANSWER), "finish_reason": "stop"}
+    row = {"input": request, "output": {"id": "c1", "choices": [choice]}, "tags": {"prompt_id": "clerk"}}
+    ((run,), problems) = fixtures.detect_and_read("chat", orjson.dumps(row))
+    (step,) = fixtures.steps(run, StepType.MODEL)
+    assert step.input == {"messages": [fixtures.REQUEST], "parameters": {"temperature": 0.2}}
+    assert step.output == {"message": fixtures.ANSWER, "finish_reason": "stop"}
+    assert (run.metadata["tags"], problems) == ({"prompt_id": "clerk"}, [])

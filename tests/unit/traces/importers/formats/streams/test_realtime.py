@@ -56,11 +56,11 @@ def test_events_beside_a_time_have_it(wrapper: str) -> None:
 
 
 def test_items_of_the_client_alone_count() -> None:
-    sent = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Is Dune in stock?"}]}
+    item = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Is Dune in stock?"}]}
     result = next(event for event in EVENTS if event["type"] == "conversation.item.create")
     done = [event for event in EVENTS if event["type"] == "response.done"]
     client = {"type": "conversation.item.create", "event_id": "c"}
-    run = read([CREATED, {**client, "item": sent}, done[0], result, done[2]])
+    run = read([CREATED, {**client, "item": item}, done[0], result, done[2]])
     first, second = fixtures.steps(run, StepType.MODEL)
     assert fixtures.request_contents(first) == [fixtures.SYSTEM["content"], fixtures.REQUEST["content"]]
     assert fixtures.request_contents(second)[2:] == [None, "3 copies"]
