@@ -44,6 +44,7 @@ FORMATS: Final = {
     "appworld.jsonl": "appworld",
     "atif.json": "atif",
     "atif_calls.json": "atif",
+    "augment.json": "augment",
     "autogen_chat.json": "autogen",
     "autogen_events.jsonl": "autogen-events",
     "autogen_runtime.jsonl": "autogen-log",

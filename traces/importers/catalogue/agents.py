@@ -31,7 +31,14 @@ from traces.importers.formats.evaluations import atif
 from traces.importers.formats.frameworks import krabs, krabs_db
 from traces.importers.formats.histories import generate_text
 from traces.importers.formats.kimi import kimi_cli, kimi_code
-from traces.importers.formats.session_logs import droid_output, gemini_telemetry, grok, kiro_sessions, ui_stream
+from traces.importers.formats.session_logs import (
+    augment,
+    droid_output,
+    gemini_telemetry,
+    grok,
+    kiro_sessions,
+    ui_stream,
+)
 from traces.importers.formats.streams import event_streams, realtime
 from traces.importers.formats.teams import who_and_when
 from traces.importers.formats.terminal_agents import (
@@ -254,6 +261,14 @@ AGENTS: Final = (
         sniff=zed_threads.sniff,
         parse=zed_threads.parse,
         by_line=lines_are_runs,
+    ),
+    Importer(
+        name=augment.FORMAT,
+        title="Augment sessions",
+        sniff=detection.sniff_by_value(augment.is_session),
+        parse=augment.parse,
+        by_line=lines_are_runs,
+        has_ends=False,
     ),
     Importer(
         name=trae.FORMAT,
