@@ -12,6 +12,7 @@ import orjson
 from traces.core.json_access import (
     as_list,
     as_object,
+    as_objects,
     as_string,
     as_text,
     first_member,
@@ -57,6 +58,7 @@ _RESULT_TYPES: Final = frozenset({"tool_result", "tool_call_response", "tool-res
 _GEMINI_CALLS: Final = frozenset({"functionCall", "function_call"})
 _GEMINI_RESULTS: Final = frozenset({"functionResponse", "function_response"})
 _THOUGHTS: Final = ("reasoning_content", "reasoning")
+_THOUGHT_TEXTS: Final = ("content", "text", "think", "reasoning")
 _PARTS: Final = ("refusal", "audio", "images")
 # The signature is of no use to anyone but the provider.
 _BARE_TEXT_FIELDS: Final = frozenset({"text", "thoughtSignature", "thought_signature"})
@@ -167,6 +169,12 @@ def is_conversation_item(value: JSONValue) -> bool:
 def unwrap_block(value: JSONValue) -> JSONValue:
     """Return a call, result or thought of Bedrock or Haystack, which name its type as a member, with a type."""
     block = as_object(value)
+    if _type(block) == "server_tool_call" and "args" in block:
+        # LangChain's standard form of a tool that the provider ran, and of its result below.
+        return {"type": "server_tool_use", **omit(block, "type", "args"), "input": block["args"]}
+    if _type(block) == "server_tool_result" and "tool_call_id" in block:
+        result_block: JSONObject = {"tool_use_id": block["tool_call_id"], "content": block.get("output")}
+        return {"type": "server_tool_result", **result_block, "is_error": block.get("status") == "error"}
     if "toolUseId" in block:
         # Strands for JavaScript has the type beside the other members.
         block = {_type(block): omit(block, "type")}
@@ -351,13 +359,22 @@ def _normalize_block(value: JSONValue) -> JSONValue:
     if isinstance(value, str):
         return {"type": "text", "text": value}
     if _type(block) in _TEXT_TYPES or _is_bare_text(block):
-        citations: JSONObject = {"citations": block["citations"]} if block.get("citations") else {}
+        sources = first_member(block, "citations", "annotations")
+        citations: JSONObject = {"citations": sources} if sources else {}
         return {"type": "text", "text": as_text(first_member(block, "text", "content")), **citations}
     if block.get("thought") is True and has_string(block, "text"):
         return {"type": "thinking", "thinking": block["text"]}
-    if _type(block) in {"reasoning", "think"} and isinstance(first_member(block, "content", "text", "think"), str):
-        return {"type": "thinking", "thinking": first_member(block, "content", "text", "think")}
+    if _type(block) in {"reasoning", "think"} and (thought := _thought(block)):
+        # Of an item of OpenAI's API, its id and what is encrypted continue the answer.
+        marks: JSONObject = {name: block[name] for name in ("id", "encrypted_content") if block.get(name)}
+        return {"type": "thinking", "thinking": thought, **marks}
     return value
+
+
+def _thought(block: JSONObject) -> str:
+    """Return the text of a thought, or of its summary, which OpenAI's API has as parts."""
+    text = first_member(block, *_THOUGHT_TEXTS)
+    return as_string(text) or "\n".join(as_text(part.get("text")) for part in as_objects(block.get("summary")))
 
 
 def _is_bare_text(block: JSONObject) -> bool:

@@ -6,6 +6,7 @@ import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_object, as_objects
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
@@ -211,3 +212,32 @@ def test_models_of_several_providers_keep_theirs() -> None:
         ("gpt-5", "openai"),
     ]
     assert problems == []
+
+
+def test_standard_blocks_of_version_1() -> None:
+    thoughts = [
+        {"type": "reasoning", "reasoning": "The shelf.", "id": "rs_1"},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "The web."}], "encrypted_content": "gA"},
+    ]
+    search = {"type": "server_tool_call", "id": "s1", "name": "web_search", "args": {"query": "Dune"}}
+    found = {"type": "server_tool_result", "tool_call_id": "s1", "status": "success", "output": [{"url": "x"}]}
+    text = {"type": "text", "text": "Three copies.", "annotations": [{"type": "citation", "url": "x"}]}
+    messages = [
+        {"type": "human", "data": {"type": "human", "content": "Is Dune in stock?"}},
+        {"type": "ai", "data": {"type": "ai", "content": [*thoughts, search, found, text], "tool_calls": []}},
+    ]
+    (run,), _ = fixtures.detect_and_read("langchain", orjson.dumps(messages), "messages.json")
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    content = as_objects(as_object(as_object(model.output)["message"])["content"])
+    assert content[:2] == [
+        {"type": "thinking", "thinking": "The shelf.", "id": "rs_1"},
+        {"type": "thinking", "thinking": "The web.", "encrypted_content": "gA"},
+    ]
+    assert content[-1] == {"type": "text", "text": "Three copies.", "citations": [{"type": "citation", "url": "x"}]}
+    assert (tool.name, tool.input, tool.output, tool.status) == (
+        "web_search",
+        {"query": "Dune"},
+        [{"url": "x"}],
+        StepStatus.OK,
+    )
