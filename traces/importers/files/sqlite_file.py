@@ -38,6 +38,11 @@ def has_column(data: bytes, table: str, column: str) -> bool:
     return re.search(definition % (table.encode(), column.encode()), data) is not None
 
 
+def has_write_ahead_log(data: bytes) -> bool:
+    """Return whether a database is one whose newest content may be in a file beside it."""
+    return data[_JOURNAL_BYTES] == b"\x02\x02"
+
+
 class ImpossibleContent(BadFile):
     """The database describes more content than its bytes can contain."""
 

@@ -26,6 +26,10 @@ _EXPORTS: Final = {
     "compression_locks": "this is the database of Hermes Agent: import what `hermes sessions export` writes of it",
     "workspace_chats": "this is the database of AnythingLLM: import the chats that it exports as JSON",
 }
+_IN_LOG: Final = (
+    "this SQLite database is empty, because its tables are in its write-ahead log: end its program, or run "
+    "`PRAGMA wal_checkpoint(TRUNCATE)`, and import it then"
+)
 _COLUMNS: Final[dict[str, Sequence[str]]] = {
     "sessions": ("id", "agent_id", "model", "provider", "created_at", "metadata"),
     "messages": ("id", "turn", "role", "content", "tool_call_id", "tool_name", "tool_args", "created_at"),
@@ -96,7 +100,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     database = Database(source.data, _COLUMNS)
     try:
         if not _is_krabs(database, source.data):
-            raise _unknown_database(database.table_names())
+            raise _unknown_database(database.table_names(), source.data)
         tables = {name: _Table(database, name) for name in _SESSION_TABLES}
         for session in list(database.rows("sessions", "ORDER BY created_at, id")):
             try:
@@ -115,9 +119,11 @@ def _is_krabs(database: Database, data: bytes) -> bool:
     return is_own and sqlite_file.has_column(data, "messages", "content")
 
 
-def _unknown_database(tables: list[str]) -> BadFile:
+def _unknown_database(tables: list[str], data: bytes) -> BadFile:
     if advice := next((advice for table, advice in _EXPORTS.items() if table in tables), ""):
         return BadFile(advice, "table sessions")
+    if not tables and sqlite_file.has_write_ahead_log(data):
+        return BadFile(_IN_LOG, "table sessions")
     names = ", ".join(tables[:8]) or "(none)"
     return BadFile(f"no known format has an SQLite database with the tables {names}", "table sessions")
 

@@ -1,7 +1,10 @@
 """SQLite databases of frameworks and programs: their sessions, threads, executions and conversations."""
 
 import json
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -350,3 +353,16 @@ def test_databases_without_runs_are_refused(tables: Sequence[str], rows: Rows, p
         runs, problems = [], [str(refusal)]
     assert not runs
     assert any(problem in text for text in problems) or not problem
+
+
+def test_database_with_its_tables_in_the_log_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute(ITEMS)
+        connection.commit()
+        data = path.read_bytes()
+    runs, problems = import_file(data)
+    assert not runs
+    assert "its tables are in its write-ahead log" in problems[0]
