@@ -149,12 +149,15 @@ def _insert(
 ) -> dict[str, bytes | None]:
     """Insert artifacts in packs of the first runs that use them; return these owners, or raise `_Overtaken`."""
     owners: dict[str, bytes | None] = {}
-    rows: list[packs.Member] = []
+    new_by_run: dict[UUID, list[str]] = {}
     for run_id, run_parts in parts_by_run.items():
-        new = [sha256 for sha256 in run_parts if sha256 in missing and sha256 not in owners]
+        new = new_by_run[run_id] = [sha256 for sha256 in run_parts if sha256 in missing and sha256 not in owners]
         owners |= dict.fromkeys(new, run_id.bytes)
-        # One after another: together, the parts of a long run take much memory.
-        rows += packs.insert(((sha256, run_parts[sha256]) for sha256 in new), run_id.bytes, media_type)
+    # One after another: together, the parts of a long run take much memory.
+    members = (
+        (run_id.bytes, ((sha256, parts_by_run[run_id][sha256]) for sha256 in new)) for run_id, new in new_by_run.items()
+    )
+    rows = packs.insert_all(members, media_type)
     # In one order, as above.
     if bulk.insert(Artifact, _COLUMNS, sorted(rows), ignore_conflicts=True) < len(rows):
         raise _Overtaken

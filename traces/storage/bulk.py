@@ -133,6 +133,19 @@ def insert(
     return _execute_many(model, columns, all_rows, ignore_conflicts=ignore_conflicts)
 
 
+def insert_for_ids(model: type[models.Model], columns: Sequence[str], rows: Sequence[Row]) -> list[int]:
+    """Insert a few rows with one statement, and return their generated ids, in the order of the rows."""
+    converters = _converters(model, columns)
+    values = [value for row in rows for value in _convert(row, converters)]
+    places = ", ".join([f"({', '.join(['%s'] * len(columns))})"] * len(rows))
+    table = connection.ops.quote_name(model._meta.db_table)
+    with connection.cursor() as cursor:
+        names = ", ".join(column_names(model, columns))
+        cursor.execute(f"INSERT INTO {table} ({names}) VALUES {places} RETURNING id", values)
+        # Both databases give ascending ids in the order of the rows, but need not return them in that order.
+        return sorted(id for (id,) in cursor.fetchall())
+
+
 def update(model: type[models.Model], columns: Sequence[str], rows: Iterable[Row]) -> None:
     """Update rows by id, with the values of `columns` and then the id. Atomic only inside a transaction."""
     names = (*columns, "id")

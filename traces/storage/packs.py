@@ -7,6 +7,7 @@ enough that reading one member of it takes no longer than the query.
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from django.db import OperationalError, connection
@@ -15,7 +16,7 @@ from traces.core.canonical import digest_bytes
 from traces.models import Artifact, LooseFile, Pack
 from traces.payloads.digest_packing import pack as pack_references
 from traces.payloads.digest_packing import unpack_with_digests
-from traces.storage import artifact_files, bulk, statements
+from traces.storage import artifact_files, bulk
 from traces.storage.compression import BrokenFrame, compress, decompress
 
 # In encoded bytes; larger ones would slow down every scan of the table.
@@ -41,6 +42,10 @@ _LOCK_NOT_AVAILABLE: Final = "55P03"
 _READ_BATCH: Final = 100
 # Decoded packs in memory: less than 10 MB.
 _MOST_DECODED: Final = 500
+# Packs per statement, and encoded in memory: up to 4 MB.
+_INSERT_BATCH: Final = 64
+_COLUMNS: Final = ("owner", "media_type", "encoding", "data")
+Owner = bytes | memoryview | None
 NewMember = tuple[str, bytes]  # digest, bytes
 Member = tuple[str, int, int, int]  # digest, pack, start, size
 
@@ -52,6 +57,13 @@ class StoredPack(NamedTuple):
     media_type: str
     encoding: str
     data: bytes | memoryview | None
+
+
+class _NewPack(NamedTuple):
+    """A pack to be stored: its columns, and the digest and size of each member."""
+
+    columns: tuple[object, ...]
+    sizes: Sequence[tuple[str, int]]
 
 
 class UnreadablePack(ValueError):
@@ -88,17 +100,26 @@ class RecentPacks:
             self._packs.popitem(last=False)
 
 
-def insert(members: Iterable[NewMember], owner: bytes | memoryview | None, media_type: str) -> list[Member]:
-    """Store artifacts in packs; return where each is. Call it in the transaction that inserts their rows."""
+def insert(members: Iterable[NewMember], owner: Owner, media_type: str) -> list[Member]:
+    """Store artifacts in packs of an owner; return where each is. Call it in the transaction that inserts the rows."""
+    return insert_all([(owner, members)], media_type)
+
+
+def insert_all(members_of_owners: Iterable[tuple[Owner, Iterable[NewMember]]], media_type: str) -> list[Member]:
+    """Like `insert`, for several owners, with one statement for many packs."""
     places: list[Member] = []
-    for group in _groups(members, media_type):
-        data = _SEPARATOR.join([data for _, data in group])
-        pack_id = _insert_pack(group[0][0], data, owner, media_type)
-        start = 0
-        for sha256, part in group:
-            size = len(part)
-            places.append((sha256, pack_id, start, size))
-            start += size + _SEPARATOR_SIZE
+    new_packs = (
+        _encode_pack(group, owner, media_type)
+        for owner, members in members_of_owners
+        for group in _groups(members, media_type)
+    )
+    while batch := list(islice(new_packs, _INSERT_BATCH)):
+        ids = bulk.insert_for_ids(Pack, _COLUMNS, [new_pack.columns for new_pack in batch])
+        for pack_id, new_pack in zip(ids, batch, strict=True):
+            start = 0
+            for sha256, size in new_pack.sizes:
+                places.append((sha256, pack_id, start, size))
+                start += size + _SEPARATOR_SIZE
     return places
 
 
@@ -171,22 +192,18 @@ def _groups(members: Iterable[NewMember], media_type: str) -> Iterator[Sequence[
         yield group
 
 
-def _insert_pack(sha256: str, data: bytes, owner: bytes | memoryview | None, media_type: str) -> int:
-    encoding, content = _encode(data, media_type)
+def _encode_pack(group: Sequence[NewMember], owner: Owner, media_type: str) -> _NewPack:
+    """Encode a pack; a large one is written to a file."""
+    encoding, content = _encode(_SEPARATOR.join([data for _, data in group]), media_type)
     inline = len(content) <= INLINE
     if not inline:
-        path = file_path(sha256, encoding)
+        path = file_path(group[0][0], encoding)
         _share_files()
         # First, because it waits until a purge that deletes this very file is done.
         LooseFile.objects.filter(path=path).delete()
         artifact_files.write(path, content)
-    columns = {
-        "owner": owner,
-        "media_type": "" if media_type == JSON_TYPE else media_type,
-        "encoding": encoding,
-        "data": content if inline else None,
-    }
-    return statements.insert(Pack, columns)
+    columns = (owner, "" if media_type == JSON_TYPE else media_type, encoding, content if inline else None)
+    return _NewPack(columns, [(sha256, len(data)) for sha256, data in group])
 
 
 def lock_files() -> None:

@@ -61,6 +61,18 @@ def test_artifacts_of_a_run_share_a_pack() -> None:
     assert {item.sha256: item.data for item in artifacts.read(parts)} == parts
 
 
+def test_packs_of_many_runs_are_stored_together() -> None:
+    parts_by_run = {new_id(): named(b'"run %d"' % number, b'{"number":%d}' % number) for number in range(100)}
+    with CaptureQueriesContext(connection) as queries:
+        artifacts.write_many(parts_by_run)
+    insertions = [query for query in queries if 'INTO "traces_pack"' in query["sql"]]
+    assert len(insertions) == 2
+    parts = {sha256: data for run_parts in parts_by_run.values() for sha256, data in run_parts.items()}
+    assert {item.sha256: item.data for item in artifacts.read(parts)} == parts
+    owners = {bytes(owner or b"") for owner in Pack.objects.values_list("owner", flat=True)}
+    assert owners == {run_id.bytes for run_id in parts_by_run}
+
+
 def test_packs_are_small_enough_to_read_one_member() -> None:
     parts = named(*(b'"%d%b"' % (number, b"x" * 1_000) for number in range(100)))
     artifacts.write_many({new_id(): parts})
