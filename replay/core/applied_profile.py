@@ -1,6 +1,5 @@
 """Match a profile's overrides with steps, and refuse those that do not apply. Pure."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -151,10 +150,11 @@ def _no_match(index: int, entry: Override, nodes: list[Node]) -> PlanRefusal:
         name = next(name for name in entry.sets if not _fits(name, entry, node.type))
         detail = f"`{name}` does not apply to step {node.no}, which is a {node.type} step"
         return PlanRefusal(code="override_matches_nothing", detail=detail, where=pointer(index, name), step=node.no)
-    criteria = json.dumps(entry.match.model_dump(mode="json", exclude_none=True), ensure_ascii=False)
+    criteria = entry.match.model_dump(mode="json", exclude_none=True)
+    words = ", ".join(f"{name} {value}" for name, value in criteria.items())
     return PlanRefusal(
         code="override_matches_nothing",
-        detail=f"no step from the fork on matches {criteria}",
+        detail=f"no step from the fork on matches: {words}",
         where=pointer(index, "match"),
     )
 

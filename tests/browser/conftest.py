@@ -1,5 +1,6 @@
 """A real server and a real browser. These tests use no database and no settings."""
 
+import re
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -72,7 +73,10 @@ OpenCockpit = Callable[..., Cockpit]
 def open_cockpit(
     server: Server, browser: Browser, profile: BrowserContext, request: pytest.FixtureRequest
 ) -> Iterator[OpenCockpit]:
-    """Open the cockpit in an empty profile, each further one in its own. Console errors and warnings fail the test."""
+    """Open the cockpit in an empty profile, each further one in its own. Console errors and warnings fail the test.
+
+    `console` matches those that the test provokes.
+    """
     complaints: list[str] = []
     pages: list[Page] = []
     profiles = ExitStack()
@@ -85,10 +89,12 @@ def open_cockpit(
         profile.new_cdp_session(page).send("Storage.clearDataForOrigin", storage)
         return page
 
-    def collect(message: ConsoleMessage, deleted_run: str) -> None:
+    def collect(message: ConsoleMessage, deleted_run: str, console: re.Pattern[str] | None) -> None:
         address = message.location.get("url", "")
         # A browser logs the answer 404, which the page of a deleted run expects for the run and its comments.
-        is_expected = bool(deleted_run) and deleted_run in address
+        is_expected = (bool(deleted_run) and deleted_run in address) or (
+            console is not None and console.search(message.text)
+        )
         if message.type in ("error", "warning") and not is_expected:
             complaints.append(f"{message.text} ({address})")
 
@@ -98,12 +104,13 @@ def open_cockpit(
         viewport: ViewportSize = DESK,
         scheme: Scheme = "light",
         deleted_run: str = "",
+        console: re.Pattern[str] | None = None,
         is_first_visit: bool = False,
     ) -> Cockpit:
         page = new_page()
         page.set_viewport_size(viewport)
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        page.on("console", lambda message: collect(message, deleted_run))
+        page.on("console", lambda message: collect(message, deleted_run, console))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         pages.append(page)
         cockpit = Cockpit(page, server.url, is_first_visit=is_first_visit)

@@ -2,16 +2,18 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from playwright.sync_api import Locator, Page, ViewportSize, expect
+from playwright.sync_api import Locator, Page, Route, ViewportSize, expect
 
 from tests.browser.cockpit import DESK, PHONE, Cockpit
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
 from tests.support.patience import patience_ms
 
+TRANSCRIPT: Final = Path(__file__).resolve().parent.parent / "fixtures" / "importers" / "openai_messages.json"
 CENTS: Final = "Order totals are in cents, refunds are in euros: convert before you refund."
 
 
@@ -71,6 +73,28 @@ def test_tour_is_closed_and_opened_again(open_cockpit: OpenCockpit, demo: Demo) 
     expect(page.get_by_role("combobox", name="Search pages, actions and runs")).to_have_value("tour")
     page.get_by_role("option", name=re.compile("^Tour of the demo")).click()
     expect(hero).to_be_visible()
+
+
+def test_own_file_can_be_dropped_on_the_tour(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit("/", is_first_visit=True)
+    expect(cockpit.button("Replay from step 5")).to_be_visible()
+    cockpit.drop(TRANSCRIPT)
+    expect(cockpit.page.get_by_role("button", name="Open the run")).to_be_focused()
+    cockpit.page.keyboard.press("Enter")
+    expect(cockpit.page.get_by_role("feed", name="Transcript")).to_contain_text("find_book(")
+
+
+def test_page_says_that_it_loads(open_cockpit: OpenCockpit) -> None:
+    cockpit = open_cockpit("/favicon.svg")
+    scripts: list[Route] = []
+    cockpit.page.route("**/assets/index-*.js", lambda script: scripts.append(script))
+    cockpit.page.goto(cockpit.url, wait_until="commit")
+    loading = cockpit.page.get_by_text("Loading Forkpoint…")
+    expect(loading).to_be_visible()
+    for script in scripts:
+        script.continue_()
+    expect(cockpit.run_links().first).to_be_visible()
+    expect(loading).to_be_hidden()
 
 
 def test_address_with_filter_opens_no_tour(open_cockpit: OpenCockpit, demo: Demo) -> None:

@@ -21,6 +21,7 @@ def test_failed_verdict_reaches_the_list(open_cockpit: OpenCockpit) -> None:
     expect(page.get_by_text("It never named the carrier.", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Delete your judgement verdict")).to_have_count(1)
     page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
     cockpit.go("/?q=A-1044&outcome=failed")
     row = page.get_by_role("img", name="Failed: verdict: It never named the carrier.")
     expect(row).to_be_visible()

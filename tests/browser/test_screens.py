@@ -96,6 +96,14 @@ def test_screen_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: str
     assert not problems, "\n".join(problems)
 
 
+@pytest.mark.parametrize("view", ["run", "tree view"])
+def test_low_window_opens_a_run_on_its_head(open_cockpit: OpenCockpit, demo: Demo, view: str) -> None:
+    cockpit = open_cockpit(demo.path(view), viewport=ZOOMED)
+    page = cockpit.page
+    page.wait_for_load_state("networkidle")
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+
+
 @pytest.mark.parametrize("screen", OVERLAYS)
 def test_overlay_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: str) -> None:
     cockpit = open_cockpit(demo.path(screen))

@@ -22,14 +22,31 @@ function advice(error: unknown): string {
     case "rate_limited":
     case "dependency_unavailable":
       return "Wait a moment, then try again.";
+    case "conflict":
+      return "Reload the page to see what changed.";
+    case "internal_error":
+      return "Try again. If it happens again, report it with the text above.";
     default:
       return error.problem.retryable ? "Trying again may help." : "Trying again will not help.";
   }
 }
 
+type ErrorCode = ProblemError["problem"]["code"];
+
+/** Errors that end by themselves, or when somebody signs in, gets a role or restores a run. */
+const CHANGEABLE: readonly ErrorCode[] = [
+  "not_found",
+  "auth_required",
+  "auth_forbidden",
+  "conflict",
+  "rate_limited",
+  "dependency_unavailable",
+  "internal_error",
+];
+
 /** Whether the same request can succeed later. */
 function canSucceed(error: unknown): boolean {
-  return !(error instanceof ProblemError && error.problem.code === "validation_error");
+  return !(error instanceof ProblemError) || error.problem.retryable || CHANGEABLE.includes(error.problem.code);
 }
 
 interface Props {

@@ -58,3 +58,8 @@ export function PageHeader({ crumbs, title, note, state, progress, children }: H
     </header>
   );
 }
+
+/** The head of a panel: its title, what it is about in a muted text, and its actions. */
+export function PanelHead({ children }: { children: ReactNode }): ReactElement {
+  return <header className={classes.panelHead}>{children}</header>;
+}

@@ -17,6 +17,7 @@ import { tourQuery } from "@/api/tour";
 import { loadPart } from "@/api/connection/loadPart";
 import { paths, serverPaths } from "@/app/paths";
 import { ConnectionBanner } from "./ConnectionBanner";
+import { FileDrop } from "./FileDrop";
 import { handleKey, useShortcuts } from "@/ui/keyboard/shortcuts";
 import { Logo } from "@/ui/brand/Logo";
 import { LateDialog } from "@/ui/late/LateDialog";
@@ -60,6 +61,7 @@ export function Shell({ children }: { children: ReactNode }): ReactElement {
           {children}
         </main>
       </div>
+      {!bare && <FileDrop />}
       <LateDialog opened={help}>
         {(opened) => <HelpDialog opened={opened} hasTour={hasTour} onClose={() => setHelp(false)} />}
       </LateDialog>

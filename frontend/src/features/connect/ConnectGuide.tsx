@@ -5,6 +5,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
 import { createToken } from "@/api/settings";
+import { isSecondClick } from "@/ui/pointer/secondClick";
 import { Arrival } from "./Arrival";
 import classes from "./Connect.module.css";
 import { CLIENTS, type Client } from "./clients";
@@ -76,7 +77,7 @@ function TokenButton(props: { isAdmin: boolean; onToken: (token: string) => void
   }
   return (
     <div>
-      <Button variant="default" loading={create.isPending} onClick={() => create.mutate()}>
+      <Button variant="default" loading={create.isPending} onClick={(event) => isSecondClick(event) || create.mutate()}>
         Create a token for agents
       </Button>
       {create.isError && <p className="failed">{create.error.message}</p>}

@@ -9,6 +9,7 @@ import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
 import { ErrorState } from "@/ui/ErrorState";
 import { timeAgo, fullTime } from "@/ui/format/numbers";
 import { SecretField } from "@/ui/SecretField";
+import { isSecondClick } from "@/ui/pointer/secondClick";
 import { isComplete, linkState, linkTerms, NEW_LINK, SCOPES } from "./shareLinks";
 import { TermsFields } from "./TermsFields";
 import { useCreateLinks } from "./useCreateLinks";
@@ -52,8 +53,9 @@ function NewLink({ subject }: { subject: ShareSubject }): ReactElement {
       <TermsFields draft={draft} canComment={subject.kind !== "tree"} onChange={setDraft} />
       <Group justify="flex-end">
         <Button
+          data-autofocus
           leftSection={<IconLink size={15} aria-hidden />}
-          onClick={() => create.mutate(draft)}
+          onClick={(event) => isSecondClick(event) || create.mutate(draft)}
           loading={create.isPending}
           disabled={!isComplete(draft) || obstacle !== null}
           title={obstacle ?? undefined}

@@ -2,6 +2,7 @@ import { Button, Group, Modal, Textarea } from "@mantine/core";
 import { IconLink } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import { pluralize } from "@/ui/format/numbers";
+import { isSecondClick } from "@/ui/pointer/secondClick";
 import { isComplete, NEW_LINK } from "./shareLinks";
 import { TermsFields } from "./TermsFields";
 import { useCreateLinks } from "./useCreateLinks";
@@ -32,8 +33,9 @@ export default function ShareManyDialog({ runs, onClose }: Props): ReactElement 
         <TermsFields draft={draft} onChange={setDraft} />
         <Group justify="flex-end">
           <Button
+            data-autofocus
             leftSection={<IconLink size={15} aria-hidden />}
-            onClick={() => create.mutate(draft)}
+            onClick={(event) => isSecondClick(event) || create.mutate(draft)}
             loading={create.isPending}
             disabled={!isComplete(draft)}
           >

@@ -20,7 +20,6 @@ export function TermsFields({ draft, canComment = true, onChange }: Props): Reac
         data={AUDIENCES}
         value={audience}
         allowDeselect={false}
-        data-autofocus
         onChange={(value) => onChange({ ...draft, audience: value ?? "anyone" })}
       />
       <Select

@@ -21,8 +21,7 @@ export function ConnectPage(): ReactElement {
           <ConnectGuide />
         </section>
         <p className={`muted ${classes.files}`}>
-          Traces in files: drop them anywhere on the page <Link {...paths.runs()}>Runs</Link>, or use{" "}
-          <code>forkpoint import traces/</code>. The format is detected.
+          Traces in files: drop them on any page, or use <code>forkpoint import traces/</code>. The format is detected.
         </p>
       </div>
     </Page>

@@ -32,11 +32,11 @@ function Report({ diff }: { diff: string }): ReactElement {
     <SharedFrame
       tab={`What changed: ${candidateName(report)}`}
       title={
-        <>
-          <span>{baseName(report)}</span>
+        <span>
+          {baseName(report)}
           <IconArrowRight size={15} stroke={1.8} aria-label="compared with" role="img" />
           <span className="muted">{candidateName(report)}</span>
-        </>
+        </span>
       }
       note={`Read-only report of ${fullTime(report.created_at)}`}
     >

@@ -6,7 +6,7 @@ import type { HookView, TelemetryView } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { timeAgo, count, fullTime } from "@/ui/format/numbers";
 import { LoadedList } from "@/ui/ListPage";
-import { Page, PageHeader } from "@/ui/Page";
+import { Page, PageHeader, PanelHead } from "@/ui/Page";
 import { StateChip } from "@/features/labels/StateChip";
 import list from "@/ui/ListPage.module.css";
 import classes from "./HooksPage.module.css";
@@ -27,15 +27,15 @@ export function HooksPage(): ReactElement {
         {({ hooks, targets }) => (
           <>
             <section className="panel" aria-labelledby="hooks">
-              <header className={classes.head}>
+              <PanelHead>
                 <h2 id="hooks">Hooks</h2>
-              </header>
+              </PanelHead>
               {hooks.length > 0 ? <Hooks hooks={hooks} /> : <None variable="FORKPOINT_HOOKS" example={HOOK} />}
             </section>
             <section className="panel" aria-labelledby="telemetry">
-              <header className={classes.head}>
+              <PanelHead>
                 <h2 id="telemetry">Telemetry</h2>
-              </header>
+              </PanelHead>
               {targets.length > 0 ? (
                 <Targets targets={targets} />
               ) : (

@@ -10,6 +10,7 @@ import { draftOf, draftProblem, isEqualRule, toRule } from "./draft";
 import classes from "./Outcomes.module.css";
 import { Tags } from "./Tags";
 import { Thresholds } from "./Thresholds";
+import { PanelHead } from "@/ui/Page";
 
 interface Props {
   app: string;
@@ -95,13 +96,13 @@ interface FrameProps {
 function Part({ title, note, add, onAdd, children }: FrameProps): ReactElement {
   return (
     <section className="panel" aria-label={title}>
-      <header className={classes.head}>
+      <PanelHead>
         <h2>{title}</h2>
         <span className="muted">{note}</span>
         <Button variant="default" leftSection={<IconPlus size={14} />} onClick={onAdd}>
           {add}
         </Button>
-      </header>
+      </PanelHead>
       {children}
     </section>
   );

@@ -9,6 +9,7 @@ import { isEqualDraft, messagesPath, newRule, personalDataWords, type Draft } fr
 import classes from "./Redaction.module.css";
 import { RuleRow } from "./RuleRow";
 import { TryIt } from "./TryIt";
+import { PanelHead } from "@/ui/Page";
 
 interface Props {
   app: string;
@@ -30,17 +31,17 @@ export function PolicyEditor({ app, current, list, mayEdit }: Props): ReactEleme
   return (
     <>
       <section className="panel" aria-labelledby="detectors">
-        <header className={classes.head}>
+        <PanelHead>
           <h2 id="detectors">Detectors</h2>
           <span className="muted">They check all text, wherever it is.</span>
-        </header>
+        </PanelHead>
         <fieldset className={classes.form} disabled={!mayEdit}>
           <Secrets app={app} draft={draft} setDraft={setDraft} kinds={list.secrets.length} />
           <PersonalDataKinds draft={draft} setDraft={setDraft} list={list} mayEdit={mayEdit} />
         </fieldset>
       </section>
       <section className="panel" aria-labelledby="rules">
-        <header className={classes.head}>
+        <PanelHead>
           <h2 id="rules">Field rules</h2>
           <span className="muted">For fields by their path. A rule that denies a field beats one that permits it.</span>
           <Button
@@ -51,7 +52,7 @@ export function PolicyEditor({ app, current, list, mayEdit }: Props): ReactEleme
           >
             Add rule
           </Button>
-        </header>
+        </PanelHead>
         {draft.rules.length === 0 && <p className={classes.none}>No field rules: only detectors replace values.</p>}
         {draft.rules.map((rule, index) => (
           <RuleRow

@@ -4,6 +4,7 @@ import { redactionHistoryQuery } from "@/api/redaction";
 import type { RedactionPolicyView } from "@/api/schema";
 import { fullTime, pluralize, timeAgo } from "@/ui/format/numbers";
 import classes from "./Redaction.module.css";
+import { PanelHead } from "@/ui/Page";
 
 /** The versions of a policy: who stored each one, and when. */
 export function PolicyHistory({ app }: { app: string }): ReactElement | null {
@@ -11,9 +12,9 @@ export function PolicyHistory({ app }: { app: string }): ReactElement | null {
   if (!data || data.versions.length === 0) return null;
   return (
     <section className="panel" aria-labelledby="history">
-      <header className={classes.head}>
+      <PanelHead>
         <h2 id="history">Versions</h2>
-      </header>
+      </PanelHead>
       <ol className={classes.versions}>
         {data.versions.map((version) => (
           <li key={version.version} title={fullTime(version.at)}>

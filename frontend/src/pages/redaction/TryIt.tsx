@@ -8,6 +8,7 @@ import { RedactionReasons } from "@/ui/MarkedText";
 import { Failure } from "./Failure";
 import { readSample, type Draft } from "./draft";
 import classes from "./Redaction.module.css";
+import { PanelHead } from "@/ui/Page";
 
 const FIELDS: RedactionTrialRequest["field"][] = ["input", "output", "attributes", "error", "metadata"];
 const TYPES: RedactionTrialRequest["step_type"][] = ["tool", "model", "retrieval", "prompt", "agent", "turn", "output"];
@@ -29,12 +30,12 @@ export function TryIt({ app, draft }: { app: string; draft: Draft }): ReactEleme
   const isCurrent = trial.context?.inputs === inputsOf(request, sample);
   return (
     <section className="panel" aria-labelledby="try">
-      <header className={classes.head}>
+      <PanelHead>
         <h2 id="try">Try it</h2>
         <span className="muted">
           See what would be stored of a sample before you save. The sample itself is not stored.
         </span>
-      </header>
+      </PanelHead>
       <div className={classes.trial}>
         <div className={classes.form}>
           <div className={classes.place}>

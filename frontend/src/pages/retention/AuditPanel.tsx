@@ -10,6 +10,7 @@ import { LoadedList } from "@/ui/ListPage";
 import list from "@/ui/ListPage.module.css";
 import { auditWords, pageOf } from "./audit";
 import classes from "./Retention.module.css";
+import { PanelHead } from "@/ui/Page";
 
 const FIRST = 12;
 
@@ -18,12 +19,12 @@ export function AuditPanel(): ReactElement {
   const audit = useQuery(auditQuery);
   return (
     <section className="panel" aria-labelledby="audit">
-      <header className={classes.head}>
+      <PanelHead>
         <h2 id="audit">Audit log</h2>
         <span className="muted">
           Imports, exports, replays, diffs, shares, reviews of tools, settings, and deletions. It contains no payloads.
         </span>
-      </header>
+      </PanelHead>
       <LoadedList listing={audit}>{({ entries }) => <Entries entries={entries} />}</LoadedList>
     </section>
   );

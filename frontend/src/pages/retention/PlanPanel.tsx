@@ -14,6 +14,7 @@ import list from "@/ui/ListPage.module.css";
 import { draftOf, protectionWords, scopeWords, termsOf } from "./policies";
 import { effectWords, planWords, protectedCount } from "./plan";
 import classes from "./Retention.module.css";
+import { PanelHead } from "@/ui/Page";
 
 /** What a purge would delete now, and what keeps the other runs that are due. */
 export function PlanPanel(props: { list: RetentionPolicyList; mayEdit: boolean }): ReactElement {
@@ -21,13 +22,13 @@ export function PlanPanel(props: { list: RetentionPolicyList; mayEdit: boolean }
   const plan = useQuery(purgePlanQuery(policies.map((policy) => termsOf(draftOf(policy)))));
   return (
     <section className="panel" aria-labelledby="plan">
-      <header className={classes.head}>
+      <PanelHead>
         <h2 id="plan">If policies were applied now</h2>
         <span className="muted" title={purged_at === null ? undefined : fullTime(purged_at)}>
           {purged_at === null ? "Not applied yet." : `Last applied ${timeAgo(purged_at)}.`}
         </span>
         {plan.data && <PurgeButton plan={plan.data} mayEdit={props.mayEdit} />}
-      </header>
+      </PanelHead>
       <LoadedList listing={plan}>{(data) => <Plan plan={data} />}</LoadedList>
     </section>
   );

@@ -11,6 +11,7 @@ import { offerUndo } from "@/ui/offerUndo";
 import { PolicyDialog } from "./PolicyDialog";
 import { daysWords, draftOf, scopeWords, termsOf } from "./policies";
 import classes from "./Retention.module.css";
+import { PanelHead } from "@/ui/Page";
 
 interface Props {
   list: RetentionPolicyList;
@@ -22,7 +23,7 @@ export function PoliciesPanel({ list: { policies }, mayEdit }: Props): ReactElem
   const [dialogFor, setDialogFor] = useState<RetentionPolicyView | "new" | null>(null);
   return (
     <section className="panel" aria-labelledby="policies">
-      <header className={classes.head}>
+      <PanelHead>
         <h2 id="policies">Policies</h2>
         <span className="muted">The most specific policy decides: app and tag, app, tag, all runs.</span>
         <Button
@@ -34,7 +35,7 @@ export function PoliciesPanel({ list: { policies }, mayEdit }: Props): ReactElem
         >
           Add a policy
         </Button>
-      </header>
+      </PanelHead>
       {policies.length === 0 ? (
         <p className={classes.none}>No policies: all runs are kept forever.</p>
       ) : (

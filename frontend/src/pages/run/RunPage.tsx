@@ -21,7 +21,7 @@ import { Regions, type RegionName } from "./Regions";
 import { PlacesPanel } from "./places/PlacesPanel";
 import { RunHeader } from "./header/RunHeader";
 import classes from "./RunPage.module.css";
-import { filterOf, filterSearch, type RunSearch } from "./search";
+import { filterOf, filterSearch, omitUndefined, type RunSearch } from "./search";
 import { SelectedStep, Selection, type SelectedRef } from "./selection";
 import { useViewedStep } from "./useViewedStep";
 import { StepPanel } from "./step/StepPanel";
@@ -107,12 +107,20 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
     },
     [changeSearch],
   );
+  const openForkAt = useCallback(
+    (step: number) => {
+      changeSearch({ fork: step, step }, false);
+      setRegion("fork");
+    },
+    [changeSearch],
+  );
+  const { move: moveFork } = fork;
   const openFork = useCallback(() => {
     const step = selectedRef.current;
     if (step === null || !run.sealed) return;
-    changeSearch({ fork: step, step }, false);
-    setRegion("fork");
-  }, [run.sealed, changeSearch]);
+    moveFork(step);
+    openForkAt(step);
+  }, [run.sealed, moveFork, openForkAt]);
   const onFilled = useCallback(() => changeSearch({ from_session: undefined }), [changeSearch]);
   const replayChanges = useReplayChanges(fromSession, fork, onFilled);
   const storeFilter = useCallback((filter: StepFilter) => changeSearch(filterSearch(filter)), [changeSearch]);
@@ -200,6 +208,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
                     replayChanges={replayChanges}
                     step={step}
                     onMoveHere={openFork}
+                    onOpenFork={openForkAt}
                     onSelect={select}
                     onClose={closeFork}
                   />
@@ -239,18 +248,4 @@ function RunSelection({ steps, usualView, selectedRef, onMoved, children }: Sele
       {children}
     </Selection>
   );
-}
-
-/** Omit what is undefined, so that addresses stay short. */
-function omitUndefined(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }): RunSearch {
-  return {
-    ...(search.step !== undefined && { step: search.step }),
-    ...(search.fork !== undefined && { fork: search.fork }),
-    ...(search.view !== undefined && { view: search.view }),
-    ...(search.from_session !== undefined && { from_session: search.from_session }),
-    ...(search.find !== undefined && { find: search.find }),
-    ...(search.types !== undefined && { types: search.types }),
-    ...(search.labels !== undefined && { labels: search.labels }),
-    ...(search.statuses !== undefined && { statuses: search.statuses }),
-  };
 }

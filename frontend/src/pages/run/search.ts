@@ -72,3 +72,17 @@ export function parseRunSearch(raw: Record<string, unknown>): RunSearch {
     ...textOf(raw, "statuses"),
   };
 }
+
+/** Omit what is undefined, so that addresses stay short. */
+export function omitUndefined(search: { [Name in keyof RunSearch]?: RunSearch[Name] | undefined }): RunSearch {
+  return {
+    ...(search.step !== undefined && { step: search.step }),
+    ...(search.fork !== undefined && { fork: search.fork }),
+    ...(search.view !== undefined && { view: search.view }),
+    ...(search.from_session !== undefined && { from_session: search.from_session }),
+    ...(search.find !== undefined && { find: search.find }),
+    ...(search.types !== undefined && { types: search.types }),
+    ...(search.labels !== undefined && { labels: search.labels }),
+    ...(search.statuses !== undefined && { statuses: search.statuses }),
+  };
+}

@@ -11,12 +11,12 @@ import { ErrorState } from "@/ui/ErrorState";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { LateDialog } from "@/ui/late/LateDialog";
+import { pickedFiles } from "@/ui/pointer/chosenFiles";
+import { useDroppedFiles } from "@/ui/pointer/droppedFiles";
 import { loadPart } from "@/api/connection/loadPart";
 import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
 import { useRunActions } from "@/features/retention/useRunActions";
 import { SelectionBar } from "./bulk/SelectionBar";
-import { pickedFiles } from "./import/chosenFiles";
-import { DropOverlay } from "./import/DropOverlay";
 import { runsOf } from "./families/listRows";
 import { useFamilies } from "./families/useFamilies";
 import { allRuns, familiesByRoot, hitsByRun, toggleAll, toggleSelection, totalWords } from "./listing";
@@ -45,6 +45,7 @@ export function RunsPage(): ReactElement {
   const list = useInfiniteQuery(runsQuery(filter));
   const facets = useQuery(facetsQuery);
   const imports = useImport();
+  useDroppedFiles(imports.start);
   const importObstacle = useRoleObstacle("Importing needs");
   const pickFiles = () => importObstacle === null && filePicker.current?.click();
   const live = useLiveRuns(filter);
@@ -158,7 +159,6 @@ export function RunsPage(): ReactElement {
       )}
       <SelectionBar runs={selectedRuns} actions={actions} onClear={() => setSelection([])} />
       {actions.dialog}
-      <DropOverlay onFiles={imports.start} />
       <LateDialog opened={imports.state.phase !== "idle"}>{() => <ImportDialog imports={imports} />}</LateDialog>
     </div>
   );

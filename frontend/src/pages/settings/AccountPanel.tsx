@@ -2,14 +2,14 @@ import { Button } from "@mantine/core";
 import type { ReactElement } from "react";
 import { logout } from "@/api/access";
 import type { Access } from "@/api/schema";
-import classes from "./Settings.module.css";
+import { PanelHead } from "@/ui/Page";
 
 /** Who is signed in, on a server with login. */
 export function AccountPanel({ access }: { access: Access }): ReactElement | null {
   if (!access.login_required || access.role === null) return null;
   return (
     <section className="panel">
-      <header className={classes.head}>
+      <PanelHead>
         <h2>Account</h2>
         <span className="muted grow">
           Signed in as {access.name}, with the role {access.role}.
@@ -17,7 +17,7 @@ export function AccountPanel({ access }: { access: Access }): ReactElement | nul
         <Button variant="default" onClick={() => void logout().then(() => window.location.assign("/login"))}>
           Sign out
         </Button>
-      </header>
+      </PanelHead>
     </section>
   );
 }

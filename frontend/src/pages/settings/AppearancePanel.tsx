@@ -1,6 +1,6 @@
 import { SegmentedControl, useMantineColorScheme, type MantineColorScheme } from "@mantine/core";
 import type { ReactElement } from "react";
-import classes from "./Settings.module.css";
+import { PanelHead } from "@/ui/Page";
 
 const SCHEMES: { value: MantineColorScheme; label: string }[] = [
   { value: "auto", label: "System" },
@@ -13,7 +13,7 @@ export function AppearancePanel(): ReactElement {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
     <section className="panel">
-      <header className={classes.head}>
+      <PanelHead>
         <h2>Appearance</h2>
         <span className="muted grow">The colours that this browser shows.</span>
         <SegmentedControl
@@ -22,7 +22,7 @@ export function AppearancePanel(): ReactElement {
           value={colorScheme}
           onChange={(value) => setColorScheme(value)}
         />
-      </header>
+      </PanelHead>
     </section>
   );
 }

@@ -6,17 +6,18 @@ import type { Configuration } from "@/api/schema";
 import { StateChip } from "@/features/labels/StateChip";
 import { paths } from "@/app/paths";
 import classes from "./Settings.module.css";
+import { PanelHead } from "@/ui/Page";
 
 /** The remaining configuration, with the reachability of dependencies. */
 export function ConfigurationPanel({ settings }: { settings: Configuration }): ReactElement {
   return (
     <section className="panel" aria-labelledby="configuration">
-      <header className={classes.head}>
+      <PanelHead>
         <h2 id="configuration">Configuration in effect</h2>
         <span className="muted">
           In a terminal: <code>forkpoint check</code>
         </span>
-      </header>
+      </PanelHead>
       <dl className={classes.facts}>
         <Fact name="Mode">
           {settings.mode === "embedded"

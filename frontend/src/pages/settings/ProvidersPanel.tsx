@@ -2,15 +2,16 @@ import type { ReactElement } from "react";
 import type { ProviderSetting } from "@/api/schema";
 import list from "@/ui/ListPage.module.css";
 import classes from "./Settings.module.css";
+import { PanelHead } from "@/ui/Page";
 
 /** Models that replays can call. Keys stay in the server's environment. */
 export function ProvidersPanel({ providers }: { providers: readonly ProviderSetting[] }): ReactElement {
   return (
     <section className="panel" aria-labelledby="providers">
-      <header className={classes.head}>
+      <PanelHead>
         <h2 id="providers">Model providers</h2>
         <span className="muted">Keys are read from the server’s environment; they are never shown or stored.</span>
-      </header>
+      </PanelHead>
       {providers.length === 0 ? (
         <p className={classes.none}>
           No provider is configured, so replays cannot call models. Set <code>OPENAI_API_KEY</code> or{" "}

@@ -6,7 +6,7 @@ import { settingsQuery } from "@/api/settings";
 import { paths } from "@/app/paths";
 import { EmptyState } from "@/ui/EmptyState";
 import { LoadedList } from "@/ui/ListPage";
-import { Page, PageHeader } from "@/ui/Page";
+import { Page, PageHeader, PanelHead } from "@/ui/Page";
 import { AccountPanel } from "./AccountPanel";
 import { AppearancePanel } from "./AppearancePanel";
 import { ConfigurationPanel } from "./ConfigurationPanel";
@@ -66,13 +66,13 @@ function AdminSettings({ isOpen }: { isOpen: boolean }): ReactElement {
 function OutcomesLink({ verb }: { verb: Verb }): ReactElement {
   return (
     <section className="panel">
-      <header className={classes.head}>
+      <PanelHead>
         <h2>Outcomes</h2>
         <span className="muted">What decides whether a run passed: people, scores, checks and tags.</span>
         <Link {...paths.outcomes()} className={classes.link}>
           {verb} rules
         </Link>
-      </header>
+      </PanelHead>
     </section>
   );
 }
@@ -80,13 +80,13 @@ function OutcomesLink({ verb }: { verb: Verb }): ReactElement {
 function RedactionLink({ verb }: { verb: Verb }): ReactElement {
   return (
     <section className="panel">
-      <header className={classes.head}>
+      <PanelHead>
         <h2>Redaction</h2>
         <span className="muted">What is replaced before a run is stored: secrets, personal data, and fields.</span>
         <Link {...paths.redaction()} className={classes.link}>
           {verb} policies
         </Link>
-      </header>
+      </PanelHead>
     </section>
   );
 }
@@ -94,13 +94,13 @@ function RedactionLink({ verb }: { verb: Verb }): ReactElement {
 function RetentionLink({ verb }: { verb: Verb }): ReactElement {
   return (
     <section className="panel">
-      <header className={classes.head}>
+      <PanelHead>
         <h2>Retention</h2>
         <span className="muted">How long runs are kept, what a purge would delete now, and who did what.</span>
         <Link {...paths.retention()} className={classes.link}>
           {verb} retention
         </Link>
-      </header>
+      </PanelHead>
     </section>
   );
 }
@@ -108,7 +108,7 @@ function RetentionLink({ verb }: { verb: Verb }): ReactElement {
 function MatchingLink(): ReactElement {
   return (
     <section className="panel">
-      <header className={classes.head}>
+      <PanelHead>
         <h2>Matching</h2>
         <span className="muted">
           Which fields are ignored when the calls of a replay are matched with recorded ones.
@@ -116,7 +116,7 @@ function MatchingLink(): ReactElement {
         <Link {...paths.matching()} className={classes.link}>
           Show calibrations
         </Link>
-      </header>
+      </PanelHead>
     </section>
   );
 }
@@ -124,13 +124,13 @@ function MatchingLink(): ReactElement {
 function RunnersLink(): ReactElement {
   return (
     <section className="panel">
-      <header className={classes.head}>
+      <PanelHead>
         <h2>Runners</h2>
         <span className="muted">Where replays can start your agents, and what runs there now.</span>
         <Link {...paths.runners()} className={classes.link}>
           Show runners
         </Link>
-      </header>
+      </PanelHead>
     </section>
   );
 }
@@ -138,7 +138,7 @@ function RunnersLink(): ReactElement {
 function HooksLink(): ReactElement {
   return (
     <section className="panel">
-      <header className={classes.head}>
+      <PanelHead>
         <h2>Hooks and telemetry</h2>
         <span className="muted">
           What may deny or change the tool calls of a replay, and where its events are sent.
@@ -146,7 +146,7 @@ function HooksLink(): ReactElement {
         <Link {...paths.hooks()} className={classes.link}>
           Show hooks
         </Link>
-      </header>
+      </PanelHead>
     </section>
   );
 }
@@ -154,13 +154,13 @@ function HooksLink(): ReactElement {
 function ConnectLink(): ReactElement {
   return (
     <section className="panel">
-      <header className={classes.head}>
+      <PanelHead>
         <h2>Connect</h2>
         <span className="muted">How your agents send their runs here.</span>
         <Link {...paths.connect()} className={classes.link}>
           Connect an agent
         </Link>
-      </header>
+      </PanelHead>
     </section>
   );
 }

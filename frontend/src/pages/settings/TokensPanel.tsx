@@ -11,6 +11,7 @@ import { LoadedList } from "@/ui/ListPage";
 import list from "@/ui/ListPage.module.css";
 import classes from "./Settings.module.css";
 import { TokenDialog } from "./TokenDialog";
+import { PanelHead } from "@/ui/Page";
 
 /** API tokens: people sign in with one, programs send it. */
 export function TokensPanel({ isOpen }: { isOpen: boolean }): ReactElement {
@@ -18,13 +19,13 @@ export function TokensPanel({ isOpen }: { isOpen: boolean }): ReactElement {
   const listing = useQuery(tokensQuery);
   return (
     <section className="panel" aria-labelledby="tokens">
-      <header className={classes.head}>
+      <PanelHead>
         <h2 id="tokens">API tokens</h2>
         <span className="muted">Use a token to sign in or to call the API.</span>
         <Button leftSection={<IconPlus size={14} />} onClick={dialog.open}>
           New token
         </Button>
-      </header>
+      </PanelHead>
       <LoadedList listing={listing}>
         {({ tokens }) => (tokens.length === 0 ? <None isOpen={isOpen} /> : <Tokens tokens={tokens} />)}
       </LoadedList>

@@ -41,7 +41,9 @@ export function TourPage(): ReactElement {
         <p className={classes.below}>
           <span>The demo’s model is a local program, not an LLM.</span>
           {tour?.run && <Link {...paths.run(tour.run)}>Open the full run</Link>}
-          <Link {...paths.connect()}>Send your own runs</Link>
+          <span>
+            <Link {...paths.connect()}>Send your own runs</Link>, or drop a file here
+          </span>
         </p>
       </div>
     </div>

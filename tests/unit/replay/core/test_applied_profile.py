@@ -43,7 +43,7 @@ def test_number_of_refusals_is_limited(entry: Any, code: str) -> None:
 
 def test_refusal_quotes_the_match_as_json() -> None:
     [refusal] = apply_entries([{"match": {"type": "model", "name": "é*"}, "output": 1}], 5).refusals
-    assert refusal.detail == 'no step from the fork on matches {"type": "model", "name": "é*"}'
+    assert refusal.detail == "no step from the fork on matches: type model, name é*"
 
 
 def test_too_many_changed_steps_are_refused() -> None:

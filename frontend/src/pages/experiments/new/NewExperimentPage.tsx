@@ -8,7 +8,9 @@ import { runQuery, stepQuery, stepsFromQuery } from "@/api/runs/runs";
 import type { ProviderView, RunDetail, StepDetail } from "@/api/schema";
 import { EmptyState } from "@/ui/EmptyState";
 import { ErrorPage } from "@/app/ErrorPage";
-import { emptyDraft, removeEntry, type Draft } from "@/domain/overrides/draft";
+import { removeEntry } from "@/domain/overrides/draft";
+import { draftOfFork, withDraft } from "@/domain/overrides/drafts";
+import { useDrafts } from "@/features/overrides/useDrafts";
 import { OverrideChips } from "@/features/overrides/OverrideChips";
 import { readModelInput, systemPrompt } from "@/domain/steps/content";
 import { paths } from "@/app/paths";
@@ -71,12 +73,9 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
     defaultValue: firstDraft(names.filter((name) => model !== null && name.startsWith(`${model.provider}: `))),
     getInitialValueInEffect: false,
   });
-  // The fork panel's draft for this run is the base of every row.
-  const [base, changeBase] = useSessionStorage<Draft>({
-    key: `fork:${run.id}`,
-    defaultValue: emptyDraft,
-    getInitialValueInEffect: false,
-  });
+  // The fork panel's draft for this step is the base of every row.
+  const [drafts, changeDrafts] = useDrafts(run.id);
+  const base = draftOfFork(drafts, fork);
   const input = model ? readModelInput(model.input) : null;
   const estimate = useExperimentPlan(run.id, fork, base, draft);
   return (
@@ -96,7 +95,7 @@ function Builder({ run, fork, model, providers }: Props): ReactElement {
               <OverrideChips
                 draft={base}
                 refusals={[]}
-                onRemove={(index) => changeBase(removeEntry(base, index))}
+                onRemove={(index) => changeDrafts(withDraft(drafts, fork, removeEntry(base, index)))}
                 onSelect={() => undefined}
               />
             </section>

@@ -8,12 +8,15 @@ import classes from "./Fork.module.css";
 interface Props {
   draft: Draft;
   refusals: PlanRefusal[];
+  /** The steps of other forks of the run that have changes. */
+  otherForks: readonly number[];
   onChange: (draft: Draft) => void;
   onSelect: (sequenceNo: number) => void;
+  onOpenFork: (step: number) => void;
 }
 
 /** The changes of the fork. Discarded ones can be restored in the same place, where nothing covers the button below. */
-export function Changes({ draft, refusals, onChange, onSelect }: Props): ReactElement | null {
+export function Changes({ draft, refusals, otherForks, onChange, onSelect, onOpenFork }: Props): ReactElement | null {
   const [undoable, setUndoable] = useState<Draft["overrides"] | null>(null);
   if (draft.overrides.length === 0)
     return undoable ? (
@@ -25,6 +28,8 @@ export function Changes({ draft, refusals, onChange, onSelect }: Props): ReactEl
           Undo
         </Button>
       </div>
+    ) : otherForks.length > 0 ? (
+      <OtherForks steps={otherForks} onOpenFork={onOpenFork} />
     ) : null;
   if (undoable) setUndoable(null);
   const discard = () => {
@@ -45,6 +50,20 @@ export function Changes({ draft, refusals, onChange, onSelect }: Props): ReactEl
           Discard
         </Button>
       </Tooltip>
+    </div>
+  );
+}
+
+/** Where the changes are that a reader may miss here. */
+function OtherForks({ steps, onOpenFork }: { steps: readonly number[]; onOpenFork: (step: number) => void }) {
+  return (
+    <div className={classes.changes}>
+      <span className={`muted grow ${classes.discarded}`}>A new fork. You have changes in another:</span>
+      {steps.map((step) => (
+        <Button key={step} variant="subtle" onClick={() => onOpenFork(step)}>
+          Fork from step {step}
+        </Button>
+      ))}
     </div>
   );
 }

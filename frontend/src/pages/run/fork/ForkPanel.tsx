@@ -10,6 +10,7 @@ import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { pluralize } from "@/ui/format/numbers";
+import { sentence } from "@/ui/format/text";
 import { entryOf } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
@@ -21,6 +22,7 @@ import { PlanView } from "./plan/PlanView";
 import { PolicyEditor } from "./policy/PolicyEditor";
 import { StepEditor } from "./editors/StepEditor";
 import { SavedProfiles } from "./saved/SavedProfiles";
+import { UnappliedText, useUnappliedFields } from "./unappliedText";
 import { useFirstFieldFocus } from "./useFirstFieldFocus";
 import type { Fork } from "./useFork";
 import type { ReplayChanges } from "./useReplayChanges";
@@ -36,6 +38,7 @@ interface Props {
   step: StepSummary | null;
   replayChanges: ReplayChanges;
   onMoveHere: () => void;
+  onOpenFork: (step: number) => void;
   onSelect: (sequenceNo: number) => void;
   onClose: () => void;
 }
@@ -48,6 +51,7 @@ export function ForkPanel({
   step,
   replayChanges,
   onMoveHere,
+  onOpenFork,
   onSelect,
   onClose,
 }: Props): ReactElement {
@@ -58,7 +62,9 @@ export function ForkPanel({
   const refusals = plan?.refusals ?? [];
   const runners = useOnlineRunners(fork.engine === "agent" ? run.app : null);
   const roleObstacle = useRoleObstacle();
-  const blocker = roleObstacle ?? blockerOf(fork, runners?.length);
+  const { hasUnapplied, report } = useUnappliedFields();
+  const blocker =
+    roleObstacle ?? (hasUnapplied ? "A field has text that is not applied." : blockerOf(fork, runners?.length));
   const isBlocked = blocker !== null;
   const launch = () => {
     if (!isBlocked) fork.launch();
@@ -92,25 +98,35 @@ export function ForkPanel({
         <CloseButton size="sm" aria-label="Close the fork panel" onClick={onClose} />
       </div>
       <div className={classes.scroll}>
-        {replayChanges.error && (
-          <p className="failed" role="alert">
-            The replay's changes could not be loaded: {replayChanges.error.message}
-          </p>
-        )}
-        {replayChanges.pending ? (
-          <p className="muted" role="status">
-            Loading the replay's changes…
-          </p>
-        ) : asJson ? (
-          <Suspense fallback={<p className="muted">Loading the editor…</p>}>
-            <OverridesJson draft={draft} onChange={change} />
-          </Suspense>
-        ) : (
-          hasFrame && <Editor fork={fork} forkStep={forkStep} step={step} onMoveHere={onMoveHere} />
-        )}
-        {hasFrame && <PolicyEditor draft={draft} onChange={change} />}
+        <UnappliedText value={report}>
+          {replayChanges.error && (
+            <p className="failed" role="alert">
+              The replay's changes could not be loaded: {replayChanges.error.message}
+            </p>
+          )}
+          {replayChanges.pending ? (
+            <p className="muted" role="status">
+              Loading the replay's changes…
+            </p>
+          ) : asJson ? (
+            <Suspense fallback={<p className="muted">Loading the editor…</p>}>
+              <OverridesJson draft={draft} onChange={change} />
+            </Suspense>
+          ) : (
+            hasFrame && <Editor fork={fork} forkStep={forkStep} step={step} onMoveHere={onMoveHere} />
+          )}
+          {hasFrame && <PolicyEditor draft={draft} onChange={change} />}
+        </UnappliedText>
       </div>
-      <Changes draft={draft} refusals={refusals} onChange={change} onSelect={onSelect} />
+      <Changes
+        key={forkStep}
+        draft={draft}
+        refusals={refusals}
+        otherForks={fork.otherForks}
+        onChange={change}
+        onSelect={onSelect}
+        onOpenFork={onOpenFork}
+      />
       {hasFrame && (
         <EngineChoice
           app={run.app}
@@ -129,13 +145,20 @@ export function ForkPanel({
         onSelect={onSelect}
       />
       <div className={classes.foot}>
-        <span className="muted grow ellipsis" role="status">
-          {isBlocked
-            ? (roleObstacle ?? `${blocker} See above.`)
-            : draft.overrides.length > 0
-              ? `${pluralize(draft.overrides.length, "change")}, kept after the replay`
-              : plan && "No changes yet."}
-        </span>
+        {fork.launchError ? (
+          // A toast would cover the button that tries again.
+          <span className="failed grow" role="alert">
+            The replay did not start: {sentence(fork.launchError.message)}
+          </span>
+        ) : (
+          <span className="muted grow ellipsis" role="status">
+            {isBlocked
+              ? (roleObstacle ?? `${blocker} See above.`)
+              : draft.overrides.length > 0
+                ? `${pluralize(draft.overrides.length, "change")}, kept after the replay`
+                : plan && "No changes yet."}
+          </span>
+        )}
         <Button
           variant="default"
           leftSection={<IconFlask size={14} />}

@@ -3,6 +3,7 @@ import { useState, type ReactElement } from "react";
 import CodeView from "@/ui/CodeView";
 import { parseOverrides, type Draft } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
+import { useUnappliedText } from "./unappliedText";
 
 /** The override list as JSON, in the format of files and REST. Valid text applies immediately. */
 export default function OverridesJson({
@@ -14,6 +15,7 @@ export default function OverridesJson({
 }): ReactElement {
   const [initialText] = useState(() => JSON.stringify({ overrides: draft.overrides }, null, 2));
   const [error, setError] = useState("");
+  useUnappliedText(error !== "");
   const apply = (text: string) => {
     const result = parseOverrides(text);
     setError("error" in result ? result.error : "");

@@ -1,7 +1,8 @@
 import { Button, NumberInput, Textarea, TextInput } from "@mantine/core";
 import { IconCheck, IconX } from "@tabler/icons-react";
-import { useState, type ReactElement } from "react";
+import { useRef, useState, type ReactElement } from "react";
 import type { JudgementRequest } from "@/api/schema";
+import { isSecondClick } from "@/ui/pointer/secondClick";
 import classes from "./Judgements.module.css";
 
 interface Props {
@@ -9,7 +10,7 @@ interface Props {
   /** Why the step or run cannot be judged. Empty if it can. */
   refusal: string;
   pending: boolean;
-  onJudge: (body: JudgementRequest) => void;
+  onJudge: (body: JudgementRequest, options: { onSuccess: () => void }) => void;
 }
 
 /** Record a pass, fail, note or score for a run or step. */
@@ -17,20 +18,28 @@ export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElem
   const [text, setText] = useState("");
   const [name, setName] = useState("");
   const [value, setValue] = useState<number | string>("");
-  const isDisabled = refusal !== "" || pending;
+  const comment = useRef<HTMLTextAreaElement>(null);
+  const isDisabled = refusal !== "";
   const send = (kind: JudgementRequest["kind"], score: { name: string; value: number } | null = null) => {
-    onJudge({
+    // A button that is disabled meanwhile would lose the focus, and with it the keys of the form.
+    if (pending) return;
+    const body: JudgementRequest = {
       kind,
       name: score?.name ?? (kind === "note" ? "note" : "verdict"),
       value: score?.value ?? null,
       text,
       step,
-    });
-    setText("");
+    };
+    const clear = () => {
+      setText("");
+      comment.current?.focus();
+    };
+    onJudge(body, { onSuccess: clear });
   };
   return (
     <div className={classes.form}>
       <Textarea
+        ref={comment}
         label="Comment"
         placeholder="Reason (optional for pass and fail)"
         autosize
@@ -44,7 +53,7 @@ export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElem
           variant="default"
           leftSection={<IconCheck size={14} className="exact" />}
           disabled={isDisabled}
-          onClick={() => send("pass")}
+          onClick={(event) => isSecondClick(event) || send("pass")}
         >
           Pass
         </Button>
@@ -52,11 +61,15 @@ export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElem
           variant="default"
           leftSection={<IconX size={14} className="failed" />}
           disabled={isDisabled}
-          onClick={() => send("fail")}
+          onClick={(event) => isSecondClick(event) || send("fail")}
         >
           Fail
         </Button>
-        <Button variant="default" disabled={isDisabled || text.trim() === ""} onClick={() => send("note")}>
+        <Button
+          variant="default"
+          disabled={isDisabled || text.trim() === ""}
+          onClick={(event) => isSecondClick(event) || send("note")}
+        >
           Add note
         </Button>
       </div>
@@ -71,7 +84,7 @@ export function JudgeForm({ step, refusal, pending, onJudge }: Props): ReactElem
         <Button
           variant="default"
           disabled={isDisabled || name.trim() === "" || typeof value !== "number"}
-          onClick={() => typeof value === "number" && send("score", { name, value })}
+          onClick={(event) => isSecondClick(event) || (typeof value === "number" && send("score", { name, value }))}
         >
           Add score
         </Button>

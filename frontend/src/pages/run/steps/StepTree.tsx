@@ -42,13 +42,15 @@ export function StepTree(props: Props): ReactElement {
     () => rows.findIndex((row) => row.step.sequence_no === selectedNumber),
     [rows, selectedNumber],
   );
+  const lastNumber = useRef(selectedNumber);
   const reveal = useEffectEvent(() => {
     const list = scroller.current;
     if (!list || selectedIndex < 0) return;
     const top = scrollTo(selectedIndex, rowHeight, { top: list.scrollTop, height: list.clientHeight });
     if (top !== null) list.scrollTop = top;
-    // In a low window, the page around the list scrolls, too.
-    selectedPlace.current?.scrollIntoView({ block: "nearest" });
+    // In a low window, the page around the list scrolls, too, but it opens on its head.
+    if (lastNumber.current !== selectedNumber) selectedPlace.current?.scrollIntoView({ block: "nearest" });
+    lastNumber.current = selectedNumber;
   });
   // Also when the rest of a long run arrives, which may contain the step of the address, and when a panel above the list
   // takes a part of its height.

@@ -42,10 +42,12 @@ export function TranscriptView(props: Props): ReactElement {
     if (index >= 0) virtual.scrollToIndex(index, { align: "auto" });
     return index >= 0;
   });
+  const lastNumber = useRef(selectedNumber);
   const reveal = useEffectEvent(() => {
     isHeld.current = scrollToSelected();
-    // In a low window, the page around the list scrolls, too.
-    if (isHeld.current) scroller.current?.scrollIntoView({ block: "nearest" });
+    // In a low window, the page around the list scrolls, too, but it opens on its head.
+    if (isHeld.current && lastNumber.current !== selectedNumber) scroller.current?.scrollIntoView({ block: "nearest" });
+    lastNumber.current = selectedNumber;
   });
   // Also when the rest of a long run arrives, which may contain the step of the address, and when a panel above the list
   // takes a part of its height.

@@ -3,7 +3,7 @@ import { useRef, useState } from "react";
 import { csrfHeaders, request } from "@/api/client";
 import { problemFrom } from "@/api/problem";
 import { sentence } from "@/ui/format/text";
-import type { ChosenFile } from "./chosenFiles";
+import type { ChosenFile } from "@/ui/pointer/chosenFiles";
 import { applyLine, cancelled, idle, lines, parseLine, type ImportState } from "./importStream";
 
 export interface Import {

@@ -3,6 +3,7 @@ import { useId, useState, type ReactElement } from "react";
 import type { JsonValue } from "@/api/schema";
 import { FieldHead } from "@/features/overrides/text/FieldHead";
 import classes from "../Fork.module.css";
+import { useUnappliedText } from "../unappliedText";
 import { indentJson, restoreStyle, styleOf } from "./jsonText";
 
 interface JsonProps {
@@ -37,6 +38,7 @@ export function JsonField({ label, recordedValue, value, onChange, check, rows =
   const id = useId();
   const [text, setText] = useState(() => toText(value ?? recordedValue));
   const [error, setError] = useState("");
+  useUnappliedText(error !== "");
   const json = JSON.stringify(value);
   const [lastJson, setLastJson] = useState(json);
   // Reflect edits that are made or removed elsewhere, for example by a chip.

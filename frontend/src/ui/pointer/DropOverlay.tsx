@@ -1,10 +1,17 @@
 import { IconFileImport } from "@tabler/icons-react";
-import { useEffect, useEffectEvent, useState, type ReactElement } from "react";
+import { useEffect, useEffectEvent, useState, type ReactElement, type ReactNode } from "react";
 import { droppedFiles, type ChosenFile } from "./chosenFiles";
-import classes from "./Import.module.css";
+import classes from "./DropOverlay.module.css";
+
+interface Props {
+  title: string;
+  onFiles: (files: Promise<ChosenFile[]>) => void;
+  /** What can be dropped. */
+  children: ReactNode;
+}
 
 /** Accept files and folders dropped anywhere on the page. */
-export function DropOverlay({ onFiles }: { onFiles: (files: Promise<ChosenFile[]>) => void }): ReactElement | null {
+export function DropOverlay({ title, onFiles, children }: Props): ReactElement | null {
   const [isDragging, setDragging] = useState(false);
   const onDrop = useEffectEvent(onFiles);
   useEffect(() => {
@@ -42,10 +49,8 @@ export function DropOverlay({ onFiles }: { onFiles: (files: Promise<ChosenFile[]
     <div className={classes.overlay} aria-hidden>
       <div>
         <IconFileImport size={40} stroke={1.3} />
-        <b>Drop to import</b>
-        <span className="muted">
-          Files and folders: OpenTelemetry, Langfuse, LangSmith, chat transcripts, Kurral, Prela, Forkpoint bundles
-        </span>
+        <b>{title}</b>
+        <span className="muted">{children}</span>
       </div>
     </div>
   );
