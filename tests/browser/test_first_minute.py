@@ -79,8 +79,7 @@ def test_own_file_can_be_dropped_on_the_tour(open_cockpit: OpenCockpit, demo: De
     cockpit = open_cockpit("/", is_first_visit=True)
     expect(cockpit.button("Replay from step 5")).to_be_visible()
     cockpit.drop(TRANSCRIPT)
-    expect(cockpit.page.get_by_role("button", name="Open the run")).to_be_focused()
-    cockpit.page.keyboard.press("Enter")
+    cockpit.button("Open the run").click()
     expect(cockpit.page.get_by_role("feed", name="Transcript")).to_contain_text("find_book(")
 
 

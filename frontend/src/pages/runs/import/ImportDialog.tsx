@@ -72,9 +72,6 @@ export default function ImportDialog({ imports }: { imports: Import }): ReactEle
           <>
             {state.runs.length === 1 && firstRun && (
               <Button
-                // Of a quick import, the dialog opens with this button. Else it appears at the end.
-                data-autofocus
-                autoFocus
                 onClick={() => {
                   dismiss();
                   void navigate(paths.run(firstRun.id));
