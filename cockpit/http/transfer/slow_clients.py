@@ -45,6 +45,7 @@ class SlowClientGuard:
         self._refusal = database_sync_to_async(refusal, thread_sensitive=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope = without_ambiguous_headers(scope)
         has_body = any(name in _WITH_BODY and value != b"0" for name, value in scope["headers"])
         if has_body and (refusal := await self._refusal(scope)) is not None:
             await _refuse(send, *refusal)
@@ -71,12 +72,17 @@ class SlowClientGuard:
             await self._application(scope, receive, _unless_stalled(send, body, turn))
 
 
-def with_queue_time(scope: Scope) -> Scope:
-    """Add the time from which a request waits for a thread; it replaces a header of the client with this name.
+def without_ambiguous_headers(scope: Scope) -> Scope:
+    """Drop headers with an underscore in their name, which WSGI does not distinguish from a hyphen.
 
-    WSGI does not distinguish underscores from hyphens.
+    A proxy that removes or replaces `X-Api-Key` passes `X_Api_Key` on.
     """
-    headers = [(name, value) for name, value in scope["headers"] if name.replace(b"_", b"-") != _QUEUE_TIME]
+    return {**scope, "headers": [(name, value) for name, value in scope["headers"] if b"_" not in name]}
+
+
+def with_queue_time(scope: Scope) -> Scope:
+    """Add the time from which a request waits for a thread; it replaces a header of the client with this name."""
+    headers = [(name, value) for name, value in scope["headers"] if name != _QUEUE_TIME]
     return {**scope, "headers": [*headers, (_QUEUE_TIME, str(time.monotonic()).encode())]}
 
 

@@ -137,6 +137,26 @@ def test_the_application_learns_that_its_client_has_hung_up(request_end: tuple[s
     assert seen == [False, True]
 
 
+def test_headers_with_underscores_reach_neither_the_check_nor_the_application() -> None:
+    seen: list[list[tuple[bytes, bytes]]] = []
+
+    class Spoofed(Exchange):
+        async def application(
+            self, scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send
+        ) -> None:
+            seen.append(scope["headers"][:-1])
+
+        def refusal(self, scope: slow_clients.Scope) -> slow_clients.Refusal | None:
+            seen.append(scope["headers"])
+            return None
+
+    exchange = Spoofed(END)
+    headers = [(b"x_api_key", b"stolen"), (b"content-length", b"8"), (b"sec_fetch_site", b"none")]
+    guard = slow_clients.SlowClientGuard(exchange.application, exchange.refusal, few_slots())
+    asyncio.run(guard({"type": "http", "headers": headers}, exchange.receive, exchange.send))
+    assert seen == [[(b"content-length", b"8")]] * 2
+
+
 def test_refused_requests_are_not_read() -> None:
     served = Exchange(refused=(401, [(b"www-authenticate", b"Bearer")], b"{}")).run()
     start, body = served.heard
