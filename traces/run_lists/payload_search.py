@@ -15,7 +15,7 @@ from traces.captions.queries import captions_of
 from traces.models import Run, RunListing, UnindexedRun
 from traces.run_lists.run_filter import RunFilter
 from traces.run_lists.sort_orders import SearchCursor, search_cursor_text
-from traces.runs.presenters import run_summary
+from traces.runs.presenters import run_summary, with_summary_columns
 from traces.schemas import RunList
 from traces.search import documents, hits, indexer
 from traces.search.documents import Match
@@ -36,7 +36,7 @@ def page(run_filter: RunFilter, runs: QuerySet[RunListing]) -> RunList:
     words = query_words(run_filter.words)
     new_runs = _new_runs(run_filter.words, runs)[: run_filter.limit] if run_filter.after is None else []
     matches, last = _matches(run_filter, words, runs, run_filter.limit - len(new_runs))
-    rows = Run.objects.filter(id__in=[match.run_id for match in matches]).select_related("verdict", "mark")
+    rows = with_summary_columns(Run.objects.filter(id__in=[match.run_id for match in matches]))
     by_id = {run.id: run for run in rows}
     page_runs = [*new_runs, *(by_id[match.run_id] for match in matches if match.run_id in by_id)]
     captions = captions_of(page_runs)
@@ -66,7 +66,7 @@ def _new_runs(words: Sequence[str], listed_runs: QuerySet[RunListing]) -> list[R
     for word in words:
         captions = [Q(**{f"caption__{name}__icontains": word}) for name in ("title", "note", "tags")]
         runs = runs.filter(reduce(or_, captions, Q(search__contains=word)))
-    return list(runs.select_related("verdict", "mark").order_by("-id")[:_MAX_UNINDEXED])
+    return list(with_summary_columns(runs).order_by("-id")[:_MAX_UNINDEXED])
 
 
 def _matches(

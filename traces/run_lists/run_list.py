@@ -15,7 +15,7 @@ from traces.run_lists.conditions import condition_of
 from traces.run_lists.families import families_of, first_runs
 from traces.run_lists.run_filter import VISIBLE, ForkPlace, RunFilter
 from traces.run_lists.sort_orders import Position, Sort, cursor_text, in_order, sort_positions
-from traces.runs.presenters import run_summary
+from traces.runs.presenters import run_summary, with_summary_columns
 from traces.schemas import Facet, RunFacets, RunFamily, RunList
 
 _MAX_TAGS: Final = 100
@@ -36,9 +36,7 @@ def page(run_filter: RunFilter) -> RunList:
     page_runs, more = positions[:limit], len(positions) > limit
     ids = [position.run_id for position in page_runs]
     families = families_of(ids, run_filter) if _is_nested(run_filter) else []
-    by_id = Run.objects.select_related("verdict", "mark").in_bulk(
-        [*ids, *(id for item in families for id in item.forks)]
-    )
+    by_id = with_summary_columns(Run.objects.all()).in_bulk([*ids, *(id for item in families for id in item.forks)])
     captions = captions_of(by_id.values())
     # A run may have been deleted between the queries.
     summaries = {id: run_summary(run, captions) for id, run in by_id.items()}

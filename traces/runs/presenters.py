@@ -5,6 +5,8 @@ from decimal import Decimal
 from typing import Any, Final
 
 import orjson
+from django.db.models import QuerySet
+from django.db.models.fields.json import KeyTextTransform
 
 from traces.captions.queries import Captions
 from traces.core.json_access import as_string, list_or_single
@@ -34,6 +36,12 @@ StepDict = dict[str, Any]
 _TAGS: Final = ("tags", "tag.tags")
 
 
+def with_summary_columns(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """Select what `run_summary` reads: of the metadata, which may have megabytes, only the problem."""
+    problem = KeyTextTransform(PROBLEM, "metadata")
+    return runs.select_related("verdict", "mark").defer("metadata").annotate(**{PROBLEM: problem})
+
+
 def run_summary(run: Run, captions: Captions) -> RunSummary:
     """Build a row of the list; select `verdict` and `mark` with the run."""
     verdict, mark = run.verdict, getattr(run, "mark", None)
@@ -57,7 +65,7 @@ def run_summary(run: Run, captions: Captions) -> RunSummary:
         ended_at=run.ended_at,
         created_at=run.created_at,
         sealed=run.sealed_at is not None,
-        problem=as_string(run.metadata.get(PROBLEM)),
+        problem=_problem(run),
         is_pinned=mark is not None and mark.is_pinned,
         is_held=mark is not None and mark.is_held,
         tags=captions[run.id].tags,
@@ -75,6 +83,11 @@ def run_summary(run: Run, captions: Captions) -> RunSummary:
         fork_sequence_no=run.fork_sequence_no,
         session_id=run.session_id,
     )
+
+
+def _problem(run: Run) -> str:
+    has_metadata = "metadata" not in run.get_deferred_fields()
+    return as_string(run.metadata.get(PROBLEM) if has_metadata else getattr(run, PROBLEM))
 
 
 def label_counts(run: Run) -> LabelCounts:

@@ -17,7 +17,7 @@ from traces.payloads.lost_payloads import LostPayloads
 from traces.redaction_policies.reasons import reasons
 from traces.runs import originals, revisions
 from traces.runs.deleted_runs import check_visible, missing, visible_runs
-from traces.runs.presenters import StepDict, run_summary, step_summary
+from traces.runs.presenters import StepDict, run_summary, step_summary, with_summary_columns
 from traces.schemas import RunDetail, RunRevision
 from traces.search import step_search
 from traces.storage import artifacts, bulk, integrity
@@ -161,8 +161,8 @@ def edges_at(run_id: UUID, sequence_no: int) -> Sequence[Edge]:
 
 def run_detail(run: Run) -> RunDetail:
     """Return a run with its lineage."""
-    forks = visible_runs().filter(source_run=run).exclude(source=RunSource.PROBE).select_related("verdict", "mark")
-    newest_forks = forks.order_by("-id")[:_MAX_DERIVED]
+    forks = visible_runs().filter(source_run=run).exclude(source=RunSource.PROBE)
+    newest_forks = with_summary_columns(forks).order_by("-id")[:_MAX_DERIVED]
     source = Run.objects.only("name").get(id=run.source_run_id) if run.source_run_id else None
     source_deletion = Deletion.objects.filter(run=run.source_run_id).first() if run.source_run_id else None
     original = originals.original_of(run)

@@ -8,9 +8,11 @@ from uuid import UUID
 import pytest
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from tests.support.recordings import order_run
 from traces.captions import services as captions
+from traces.core.recorded_run import PROBLEM
 from traces.core.vocabulary import Label, Outcome, RunSource, RunStatus
 from traces.models import Deletion, Run, RunCaption, RunListing, RunOutcome
 from traces.runs import services
@@ -118,3 +120,12 @@ def test_deletions_hide_runs_until_they_are_restored() -> None:
 
 def _key(run: Run) -> Any:
     return run.id.hex if connection.vendor == "sqlite" else run.id
+
+
+def test_list_reads_the_problem_of_a_run_without_its_metadata(client: Client) -> None:
+    run_id = services.record(order_run(metadata={PROBLEM: "a call has no end", "header": "x" * 100_000})).run_id
+    with CaptureQueriesContext(connection) as queries:
+        (listed_run,) = client.get("/api/v1/runs").json()["runs"]
+    assert listed_run["problem"] == "a call has no end"
+    assert not [query for query in queries.captured_queries if ', "traces_run"."metadata"' in query["sql"]]
+    assert client.get(f"/api/v1/runs/{run_id}").json()["problem"] == "a call has no end"
