@@ -13,6 +13,7 @@ import orjson
 
 LIMIT: Final = 2_000_000
 Files = dict[str, Callable[[], bytes]]
+SAMPLE: Final = b'{"id":%d,"epoch":1,"input":"q","target":"a","messages":[{"role":"user","content":"q"}]}'
 
 
 def repeat_part(begin: bytes, part: Callable[[int], bytes], end: bytes, separator: bytes = b",") -> bytes:
@@ -69,6 +70,12 @@ def span(number: int) -> dict[str, Any]:
         "startTimeUnixNano": "1",
         "endTimeUnixNano": "2",
     }
+
+
+def inspect_log(header: dict[str, Any]) -> bytes:
+    """Build a log of many small samples, whose runs share a header."""
+    head = orjson.dumps({"version": 2, "status": "success", "eval": {"task": "t", "model": "m/x"}, **header})
+    return repeat_part(head[:-1] + b',"samples":[', lambda number: SAMPLE % number, b"]}")
 
 
 def message(number: int) -> bytes:
@@ -177,6 +184,12 @@ FILES: Final[Files] = {
     "krabs.db, generated column": generated_column,
     "[[],[],…] in gzip, 250 kB": lambda: gzip.compress(b"[" + b"[]," * 60_000_000 + b"[]]", 9),
     "YAML aliases, 1 kB": yaml_aliases,
+    "Inspect, long header": lambda: inspect_log({"plan": {"name": "x y," * 240_000}}),
+    "Inspect, header of keys": lambda: inspect_log({"plan": {f"k{n:05d}": "v" for n in range(4_000)}}),
+    "Inspect, parameters": lambda: inspect_log({"plan": {"config": {f"k{n:05d}": n % 10 for n in range(70_000)}}}),
+    "Inspect, header of secrets": lambda: inspect_log(
+        {"plan": {f"password{n}": f"hunter2hunter{n}" for n in range(1_000)}}
+    ),
     "zip bomb": lambda: make_zip({f"{n}.json": b" " * 100_000_000 for n in range(4)}),
     "zips in a zip": lambda: make_zip({f"{n}.zip": make_zip({"a.json": b" " * 10_000_000}) for n in range(100)}),
     "nested 1,000,000 levels": lambda: b"[" * 1_000_000 + b"]" * 999_990,

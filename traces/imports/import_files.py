@@ -28,6 +28,8 @@ from traces.schemas import ImportedRun, ImportReport, SkippedFile, UnreadMember
 
 _BATCH_RUNS: Final = 200
 _BATCH_STEPS: Final = 2_000
+# As objects, and while it is written, a run of short members takes up to fifty times its size.
+_BATCH_BYTES: Final = 2 * 2**20
 # Each recording is compared with all that it contradicts. An id that so many recordings share identifies none of them.
 _MOST_CONFLICTS: Final = 20
 _MOST_UNREAD_MEMBERS: Final = 100
@@ -64,6 +66,7 @@ class _Import:
     pending: list[_PendingRun] = field(default_factory=list)
     pending_runs: deque[RecordedRun] = field(default_factory=deque)
     pending_steps: int = 0
+    pending_bytes: int = 0
     # By application and id: pending recordings.
     repeats: Counter[tuple[str, str]] = field(default_factory=Counter)
     redactions: RedactionByApp = field(default_factory=RedactionByApp)
@@ -78,6 +81,7 @@ class _Import:
         return (
             len(self.pending) >= _BATCH_RUNS
             or self.pending_steps >= _BATCH_STEPS
+            or self.pending_bytes >= _BATCH_BYTES
             or self.repeats[self.pending[-1].identity] >= _MOST_CONFLICTS
         )
 
@@ -144,6 +148,7 @@ def _add_to_batch(state: _Import, event: RunRead) -> None:
         run = replace(run, external_id=f"{run.external_id} ({state.recordings[identity]})")
     state.pending_runs.append(run)
     state.pending_steps += len(run.steps)
+    state.pending_bytes += event.weight
     state.repeats[run.app, run.external_id] += 1
     state.pending.append(
         _PendingRun(
@@ -169,7 +174,7 @@ def _store_batch(state: _Import) -> None:
         else:
             state.conflicts[run.identity] += outcome.conflicts_with is not None
             state.runs.append(_imported_run(run, outcome))
-    state.pending, state.pending_steps = [], 0
+    state.pending, state.pending_steps, state.pending_bytes = [], 0, 0
     state.repeats.clear()
 
 

@@ -89,12 +89,12 @@ def _is_clean(run: RecordedRun, redaction: Redaction) -> bool:
 
 def _contents(run: RecordedRun) -> Iterator[bytes]:
     """Yield all values of a recording, marshalled together: each text comes after its key."""
-    values = _values(run)
+    values = values_of(run)
     while batch := list(islice(values, _MOST_VALUES)):
         yield marshal.dumps(batch, 2)
 
 
-def _values(run: RecordedRun) -> Iterator[Any]:
+def values_of(run: RecordedRun) -> Iterator[Any]:
     """Yield the texts and payloads of a recording, and each entry of a history once."""
     # The recording keeps them alive.
     known_ids: set[int] = set()

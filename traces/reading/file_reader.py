@@ -5,9 +5,7 @@ line, the valid lines are read and each invalid one is reported.
 """
 
 import io
-import pickle
-import sys
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -15,11 +13,11 @@ from traceback import extract_tb
 from typing import IO, Final
 
 from traces.bundles import archive
-from traces.core.recorded_run import RecordedRun
 from traces.errors import ProblemError
 from traces.importers import detection, registry
 from traces.importers.files import archive_members, file_opener
 from traces.importers.files.archive_members import Member
+from traces.importers.files.archives import Archive
 from traces.importers.files.errors import LISTED_PROBLEMS, BadFile, Problems
 from traces.importers.files.sample import SIZE, Sample
 from traces.importers.files.source import Source
@@ -36,33 +34,10 @@ from traces.reading.progress import (
     ReadingStarted,
     RunRead,
 )
+from traces.reading.run_limits import RunLimits, WeighedRun
 from traces.reading.spread_runs import SpreadFiles
 from traces.reading.unread_members import RunContents, UnreadMembers
 
-# Storing a run takes time however small it is. So runs are limited per file, and per MiB of a large file. Recordings
-# of real work have more than 100 bytes per run unless they are compressed.
-MAX_RUNS: Final = 10_000
-MAX_RUNS_PER_MIB: Final = 5_000
-_TOO_MANY_RUNS: Final = (
-    "a file of this size may have {maximum:,} runs, and this one has more: nothing was imported from here on. "
-    "Unpack it, or split it into several files"
-)
-# What runs of a file share, such as the resource of their spans, is part of each of them. So the bytes of runs are
-# limited, too, from the first after a few on.
-MAX_RUN_BYTES: Final = 128 * 2**20
-MAX_RUN_BYTES_PER_BYTE: Final = 64
-_UNWEIGHED_RUNS: Final = 20
-_TOO_LARGE_RUNS: Final = (
-    "the runs of this file are together more than {factor} times as large as the file, because each repeats what they "
-    "share: nothing was imported from here on. Split the file into several"
-)
-# Branches of a conversation repeat its beginning. The shortest messages have 30 bytes.
-MOST_STEPS: Final = 20_000
-BYTES_PER_STEP: Final = 24
-_TOO_MANY_STEPS: Final = (
-    "the runs of this file have together more than {maximum:,} steps, because each repeats what they share: nothing "
-    "was imported from here on. Split the file into several"
-)
 # One of many files that exceeds its memory limit; its memory is free again.
 _TOO_MUCH_MEMORY: Final = "this takes more memory to read than a file of this size may use"
 # Characters of a member's name. A tar file may have far longer ones, and the report repeats them.
@@ -74,6 +49,8 @@ _INNER_ARCHIVE: Final = "an archive inside an archive: unpack it and import its 
 class _Reading:
     format: str | None
     allow: Allow
+    # Of the file that is being read.
+    limits: RunLimits = field(default_factory=lambda: RunLimits(size=0))
     # Files of formats that spread a run over several files, until all files are read.
     spread_files: dict[str, SpreadFiles] = field(default_factory=dict)
     # Their numbers in the import, by format and name.
@@ -97,7 +74,7 @@ def read_files(
             size = sum(len(source.data) for source in sources)
             yield ReadingStarted(numbers)
             state.allow(size)
-            yield from _limit_runs(_read_group(spread.importer, sources), size)
+            yield from _read_group(spread.importer, sources, RunLimits(size=size, read_bytes=size))
             yield FilesFinished(numbers)
 
 
@@ -120,8 +97,9 @@ def _read_file(state: _Reading, number: int, file: NamedFile) -> Iterator[Event]
     yield ReadingStarted((number,))
     total = size_of(file.file)
     state.allow(total)
+    state.limits = RunLimits(size=total)
     try:
-        yield from _limit_runs(_events_of(state, number, file, total), total)
+        yield from _events_of(state, number, file, total)
     except ProblemError as problem:
         yield _skip(file.name, problem)
     except MemoryError:
@@ -205,9 +183,8 @@ def _read_by(
     total: int,
 ) -> Iterator[Event]:
     if importer.by_line(sample):
-        yield from _read_lines(
-            file, total, importer, file_opener.prepend(sample.head, stream), is_chosen=state.format is not None
-        )
+        lines = file_opener.prepend(sample.head, stream)
+        yield from _read_lines(file, state.limits, importer, lines, is_chosen=state.format is not None)
         return
     data = sample.head if sample.is_complete else file_opener.read_all(file_opener.prepend(sample.head, stream))
     file_opener.check_weight(data, total)
@@ -217,7 +194,7 @@ def _read_by(
         state.unfinished_files.add(number)
         state.spread_files.setdefault(importer.name, SpreadFiles(importer=importer)).add(source, file.file)
         return
-    yield from _read_document(importer, source, total)
+    yield from _read_document(importer, source, state.limits)
 
 
 def _read_members(
@@ -226,6 +203,8 @@ def _read_members(
     """Read each file of an archive like a file of a folder: one that is no recording is reported, others are read."""
     is_empty, refusal_count, position = True, 0, 0
     for member in members:
+        if state.limits.is_exceeded:
+            break
         is_empty = False
         for event in _member_events(state, number, f"{file.name}/{member.name[:_LONGEST_NAME]}", member, total):
             refusal_count += isinstance(event, PartSkipped)
@@ -261,42 +240,26 @@ def _member_events(state: _Reading, number: int, name: str, member: Member, tota
         yield PartSkipped(name, _TOO_MUCH_MEMORY, "byte 0")
 
 
-def _limit_runs(events: Iterator[Event], size: int) -> Iterator[Event]:
-    """Yield the events of files of `size` bytes, up to the limits of runs and of their bytes."""
-    maximum = max(MAX_RUNS, size * MAX_RUNS_PER_MIB // 2**20)
-    max_bytes = max(MAX_RUN_BYTES, size * MAX_RUN_BYTES_PER_BYTE)
-    runs = run_bytes = 0
-    for event in events:
-        if isinstance(event, RunRead):
-            runs += 1
-            if runs > _UNWEIGHED_RUNS:
-                run_bytes += len(pickle.dumps(event.run, pickle.HIGHEST_PROTOCOL))
-            reason = _TOO_MANY_RUNS.format(maximum=maximum) if runs > maximum else ""
-            if run_bytes > max_bytes:
-                reason = _TOO_LARGE_RUNS.format(factor=max_bytes // max(1, size))
-            if reason:
-                yield PartSkipped(event.path, reason, f"run {event.run.external_id}")
-                return
-        yield event
-
-
 def _read_lines(
-    file: NamedFile, size: int, importer: Importer, stream: io.BufferedReader, *, is_chosen: bool
+    file: NamedFile, limits: RunLimits, importer: Importer, stream: io.BufferedReader, *, is_chosen: bool
 ) -> Iterator[Event]:
     """Read lines that are runs. Unless the user chose the format, a line of another form is a problem."""
     problems, unread = Problems(), UnreadMembers()
     for line in file_opener.read_lines(stream):
+        if limits.is_exceeded:
+            break
         sample = Sample(name=file.name, head=line.data, is_complete=True)
         source = sample.source
         try:
-            file_opener.check_weight(line.data, size)
+            file_opener.check_weight(line.data, limits.size)
             if not is_chosen and sample.values and importer.sniff(sample) <= 0:
                 raise BadFile(f"this is no record of the format of the other lines ({importer.title})", "")
+            limits.read_bytes += len(line.data)
             contents = RunContents()
-            for run in _runs_of(importer, [source]):
-                contents.add(run)
-                yield RunRead(file.name, run)
-                yield BytesRead(file.name, file.file.tell(), size)
+            for run in _runs_of(importer, [source], limits):
+                contents.add(run.run)
+                yield RunRead(file.name, run.run, run.weight)
+                yield BytesRead(file.name, file.file.tell(), limits.size)
             unread.add([source], contents)
         except ProblemError as problem:
             source.problems.append(BadFile(problem.detail, problem.where))
@@ -307,25 +270,10 @@ def _read_lines(
     yield MembersUnread(file.name, unread.listing())
 
 
-def _runs_of(importer: Importer, sources: list[Source]) -> Iterator[RecordedRun]:
+def _runs_of(importer: Importer, sources: list[Source], limits: RunLimits) -> Iterator[WeighedRun]:
     """Yield the runs of an importer. An error in its code is reported like a bad file: others are still read."""
-    maximum, steps = _most_steps(sources), 0
     with _report_errors(f"the importer of {importer.title}"):
-        for run in importer.runs(sources):
-            # One run has a limit of its own.
-            if steps and steps + len(run.steps) > maximum:
-                reason = _TOO_MANY_STEPS.format(maximum=maximum)
-                sources[-1].problems.append(BadFile(reason, f"run {run.external_id}"))
-                return
-            steps += len(run.steps)
-            yield run
-
-
-def _most_steps(sources: Sequence[Source]) -> int:
-    """Return the number of steps that the runs of these files may have together: of archives, more than any has."""
-    if any(archive_members.is_archive(source.data) for source in sources):
-        return sys.maxsize
-    return max(MOST_STEPS, sum(len(source.data) for source in sources) // BYTES_PER_STEP)
+        yield from limits.weigh(importer.runs(sources), sources)
 
 
 @contextmanager
@@ -343,22 +291,24 @@ def _report_errors(part: str) -> Iterator[None]:
         raise BadFile(f"an error of Forkpoint: {reason}. Please report it", "byte 0") from error
 
 
-def _read_document(importer: Importer, source: Source, size: int) -> Iterator[Event]:
+def _read_document(importer: Importer, source: Source, limits: RunLimits) -> Iterator[Event]:
     """Build all runs of the file before the first is stored: nothing is stored of a bad file."""
-    runs = list(_runs_of(importer, [source]))
+    is_archive = archive_members.is_zip(source.data)
+    limits.read_bytes += Archive(source.data).unpacked_size if is_archive else len(source.data)
+    runs = list(_runs_of(importer, [source], limits))
     yield from _skip_parts(source)
     if not runs and not source.problems:
         raise BadFile(f"there is no run in this file ({importer.title})", "byte 0")
     contents, unread = RunContents(), UnreadMembers()
     for run in runs:
-        contents.add(run)
-        yield RunRead(source.name, run)
-        yield BytesRead(source.name, size, size)
+        contents.add(run.run)
+        yield RunRead(source.name, run.run, run.weight)
+        yield BytesRead(source.name, limits.size, limits.size)
     unread.add([source], contents)
     yield MembersUnread(source.name, unread.listing())
 
 
-def _read_group(importer: Importer, sources: list[Source]) -> Iterator[Event]:
+def _read_group(importer: Importer, sources: list[Source], limits: RunLimits) -> Iterator[Event]:
     """Read the runs of files that belong together."""
     # Problems at this point come from before any of them was read.
     is_rejected = all(source.problems for source in sources)
@@ -366,10 +316,10 @@ def _read_group(importer: Importer, sources: list[Source]) -> Iterator[Event]:
     contents, unread = RunContents(), UnreadMembers()
     names = ", ".join(source.name for source in sources[:3]) + (", …" if len(sources) > 3 else "")
     try:
-        for run in [] if is_rejected else _runs_of(importer, sources):
+        for run in [] if is_rejected else _runs_of(importer, sources, limits):
             runs += 1
-            contents.add(run)
-            yield RunRead(names, run)
+            contents.add(run.run)
+            yield RunRead(names, run.run, run.weight)
             yield BytesRead(names, 0, 0)
         unread.add(sources, contents)
         yield MembersUnread(names, unread.listing())

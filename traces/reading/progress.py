@@ -31,10 +31,11 @@ class FilesFinished:
 
 @dataclass(frozen=True, slots=True)
 class RunRead:
-    """A run, and the name of its file or files."""
+    """A run, the name of its file or files, and its weight in bytes."""
 
     path: str
     run: RecordedRun
+    weight: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class MembersUnread:
 
 @dataclass(frozen=True, slots=True)
 class BytesRead:
-    """Bytes of a file read so far, and its size in bytes (0: unknown)."""
+    """Bytes of a file read so far, and its weight in bytes."""
 
     path: str
     count: int

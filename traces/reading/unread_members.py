@@ -66,14 +66,16 @@ class RunContents:
         # Texts whose words were not needed so far, and their length.
         self._new_texts: list[str] = []
         self._new_length = 0
-        # Requests of a conversation share its messages.
+        # Requests of a conversation share its messages, and steps what is stated once for all of them.
         self._lengths: dict[int, int] = {}
+        self._known_ids: set[int] = set()
 
     def add(self, run: RecordedRun) -> None:
         for field in fields(run):
             self._add(getattr(run, field.name))
-        # Conversations of later runs may have the identities of these.
+        # Objects of later runs may have the identities of these.
         self._lengths.clear()
+        self._known_ids.clear()
 
     def contains(self, value: JSONValue) -> bool:
         if not isinstance(value, str):
@@ -110,7 +112,10 @@ class RunContents:
                 pass
             case int() | float() | Decimal():
                 self._numbers.update((round(float(value), _DECIMALS),))
-            case _:
+            case _ if id(value) not in self._known_ids:
+                # Every request of a conversation is another object, which may be gone before the next one.
+                if type(value) is not Messages:
+                    self._known_ids.add(id(value))
                 for item in self._items(value):
                     self._add(item)
 

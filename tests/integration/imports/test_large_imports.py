@@ -6,6 +6,7 @@ import signal
 import threading
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import orjson
@@ -19,6 +20,7 @@ from traces.imports import api, import_files, reader_process
 from traces.imports.import_slots import Slot
 from traces.models import Run
 from traces.reading.progress import Event, NamedFile, ReadingStarted
+from traces.runs import services
 
 pytestmark = [pytest.mark.django_db, pytest.mark.divided]
 
@@ -82,3 +84,19 @@ def test_outage_during_an_import_is_named() -> None:
     (line,) = api._lines(run, threading.Event())
     problem = {"code": "dependency_unavailable", "detail": "the database did not respond", "where": ""}
     assert orjson.loads(line) == {"type": "problem", **problem}
+
+
+def test_large_runs_are_stored_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches: list[int] = []
+
+    def record_all(runs: Any) -> Any:
+        results = services.record_all(runs)
+        batches.append(len(results))
+        return results
+
+    monkeypatch.setattr(import_files, "services", SimpleNamespace(record_all=record_all))
+    monkeypatch.setattr(import_files, "_BATCH_BYTES", 400_000)
+    lines = b"\n".join(transcript(number, str(number) * 50_000) for number in range(9))
+    report = import_files.import_files([in_memory("x", lines)])
+    assert len(report.runs) == Run.objects.count() == 9
+    assert 1 < max(batches) < 9

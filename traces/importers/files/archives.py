@@ -29,6 +29,11 @@ class Archive:
             raise BadFile(f"the zip file is damaged: {error}", "byte 0") from error
         self._check()
 
+    @property
+    def unpacked_size(self) -> int:
+        """Return the bytes of all members as the file states them."""
+        return sum(info.file_size for info in self._zip.infolist())
+
     @cached_property
     def names(self) -> list[str]:
         return list(self._members)
@@ -56,9 +61,9 @@ class Archive:
         infos = self._zip.infolist()
         if len(infos) > MOST_MEMBERS:
             raise BadFile(f"the zip file has more than {MOST_MEMBERS} members", "byte 0")
-        if sum(info.file_size for info in infos) > MOST_BYTES:
+        if self.unpacked_size > MOST_BYTES:
             raise BadFile(f"the zip file decompresses to more than {MOST_BYTES // 2**30} GiB", "byte 0")
-        file_opener.check_ratio(sum(info.file_size for info in infos), len(self._data))
+        file_opener.check_ratio(self.unpacked_size, len(self._data))
 
     def _compressed_data(self, info: zipfile.ZipInfo) -> bytes:
         """Return the compressed bytes of a member, which follow its header, name and extra fields."""

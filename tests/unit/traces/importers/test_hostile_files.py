@@ -27,7 +27,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import json_value
 from traces.importers.files.source import Source
 from traces.importers.importer import Importer
-from traces.reading import file_reader
+from traces.reading import file_reader, run_limits
 from traces.reading.progress import NamedFile, PartSkipped, RunRead
 
 seeds = st.integers(0, 2**32)
@@ -235,8 +235,8 @@ def test_too_many_values_are_refused(values: bytes) -> None:
 
 
 def test_runs_beyond_limit_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_reader, "MAX_RUNS", 3)
-    monkeypatch.setattr(file_reader, "MAX_RUNS_PER_MIB", 0)
+    monkeypatch.setattr(run_limits, "MAX_RUNS", 3)
+    monkeypatch.setattr(run_limits, "MAX_RUNS_PER_MIB", 0)
     line = b'{"id":"chat-%d","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"yes"}]}'
     lines = b"\n".join(line % number for number in range(5))
     *runs, refusal = [
@@ -248,11 +248,11 @@ def test_runs_beyond_limit_are_reported(monkeypatch: pytest.MonkeyPatch) -> None
     assert isinstance(refusal, PartSkipped)
     assert refusal.path == "chats.jsonl"
     assert "a file of this size may have 3 runs" in refusal.reason
-    assert refusal.location == "run chat-3"
+    assert refusal.location == "line 4, run chat-3"
 
 
 def test_runs_that_repeat_shared_facts_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_reader, "MAX_RUN_BYTES", 10_000_000)
+    monkeypatch.setattr(run_limits, "FREE_RUN_BYTES", 8_000_000)
     resource = {"attributes": [{"key": "x", "value": {"stringValue": "policy " * 30_000}}]}
     span = {"spanId": f"{1:016x}", "name": "s", "startTimeUnixNano": "1", "endTimeUnixNano": "2"}
     spans = [{**span, "traceId": f"{number:032x}"} for number in range(1, 101)]
@@ -264,12 +264,12 @@ def test_runs_that_repeat_shared_facts_are_limited(monkeypatch: pytest.MonkeyPat
     ]
     assert 20 < len(runs) < 100
     assert isinstance(refusal, PartSkipped)
-    assert "each repeats what they share" in refusal.reason
+    assert "repeat what they share" in refusal.reason
 
 
 def test_branches_that_repeat_a_long_beginning_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_reader, "MOST_STEPS", 100)
-    monkeypatch.setattr(file_reader, "BYTES_PER_STEP", 10_000)
+    monkeypatch.setattr(run_limits, "MOST_STEPS", 100)
+    monkeypatch.setattr(run_limits, "BYTES_PER_STEP", 10_000)
     # Responses 0 to 19 follow each other, and the others follow response 19.
     responses = [
         {"id": f"r{no}", "object": "response", "output": [], "previous_response_id": f"r{min(no - 1, 19)}"}
@@ -283,11 +283,11 @@ def test_branches_that_repeat_a_long_beginning_are_limited(monkeypatch: pytest.M
     ]
     assert 0 < sum(len(event.run.steps) for event in runs if isinstance(event, RunRead)) <= 100
     assert isinstance(refusal, PartSkipped)
-    assert "together more than 100 steps" in refusal.reason
+    assert "may have 100 steps, and these have more" in refusal.reason
 
 
 def test_run_limit_grows_with_file_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_reader, "MAX_RUNS", 0)
+    monkeypatch.setattr(run_limits, "MAX_RUNS", 0)
     line = b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"' + b"yes " * 40 + b'"}]}'
     lines = b"\n".join(line % number for number in range(100))
     events = list(file_reader.read_files([NamedFile(name="chats.jsonl", file=io.BytesIO(lines))]))

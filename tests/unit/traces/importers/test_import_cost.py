@@ -73,6 +73,24 @@ def subagents_of_a_long_thread() -> list[bytes]:
     return [*map(lines, [outer, *inner])]
 
 
+def samples_of_a_model_with_many_parameters() -> list[bytes]:
+    messages = [{"role": "user", "content": "q"}]
+    samples = [
+        {"id": number, "epoch": 1, "input": "q", "target": "a", "messages": messages, "uuid": f"u{number}"}
+        for number in range(400)
+    ]
+    plan = {"config": {f"k{number}": "1" for number in range(20_000)}}
+    log = {"status": "success", "eval": {"task": "t", "model": "m"}, "plan": plan, "samples": samples}
+    return [orjson.dumps(log)]
+
+
+def interactions_with_a_model_of_many_parameters() -> list[bytes]:
+    config = {"model_name": "m", "parameters": {f"k{number}": "1" for number in range(20_000)}}
+    interactions = [{"input": "q", "output": "a"}] * 400
+    replay = {"kurral_id": "k", "llm_config": config, "inputs": {}, "outputs": {"interactions": interactions}}
+    return [orjson.dumps(replay)]
+
+
 @pytest.mark.parametrize(
     ("format", "build"),
     [
@@ -83,6 +101,8 @@ def subagents_of_a_long_thread() -> list[bytes]:
         ("otlp", runs_in_runs),
         ("otlp", spans_without_parents),
         ("codex", subagents_of_a_long_thread),
+        ("inspect", samples_of_a_model_with_many_parameters),
+        ("kurral", interactions_with_a_model_of_many_parameters),
     ],
 )
 def test_time_to_import_is_linear(format: str, build: Callable[[], list[bytes]]) -> None:

@@ -2,14 +2,19 @@
 
 import io
 import sqlite3
+import time
 from typing import Any
 
 import orjson
 import pytest
 
+from traces.core.json_types import JSONObject
+from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.vocabulary import StepType
 from traces.reading import file_reader
 from traces.reading.progress import MembersUnread, NamedFile
 from traces.reading.text_hashes import MOST_HASHES, TextHashes
+from traces.reading.unread_members import RunContents
 
 EVENTS = [
     {"type": "user", "sessionId": "s-1", "uuid": "u-0001", "message": {"role": "user", "content": "Hello?"}},
@@ -97,3 +102,15 @@ def test_many_texts_take_bounded_memory() -> None:
     hashes.update(range(MOST_HASHES + 1))
     assert all(number in hashes for number in range(0, MOST_HASHES, 997))
     assert sum(number in hashes for number in range(10**9, 10**9 + 10_000)) < 100
+
+
+def test_what_steps_share_is_read_once() -> None:
+    shared: JSONObject = {f"k{number}": "v" for number in range(20_000)}
+    steps = tuple(
+        RecordedStep(key=f"{number}", type=StepType.MODEL, name="m", attributes={"config": shared})
+        for number in range(1_000)
+    )
+    contents, start = RunContents(), time.thread_time()
+    contents.add(RecordedRun(external_id="r", name="r", app="a", format="f", steps=steps))
+    assert contents.contains("k19999")
+    assert time.thread_time() - start < 1

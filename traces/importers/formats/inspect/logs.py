@@ -49,10 +49,11 @@ _EVALUATION_FACTS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class _Sample:
-    """A sample and the facts about its evaluation."""
+    """A sample, the facts about its evaluation, and the model's parameters in it."""
 
     value: JSONObject
     evaluation: JSONObject
+    parameters: JSONObject
     location: str
 
 
@@ -118,20 +119,28 @@ def _log_samples(source: Source) -> Iterator[_Sample]:
     for record in source.records():
         body = require_object(record.value, record.location)
         if _is_sample(body):
-            yield _Sample(value=_with_current_names(body, {}), evaluation={}, location=record.location or "/")
+            value = _with_current_names(body, {})
+            yield _Sample(value=value, evaluation={}, parameters={}, location=record.location or "/")
             continue
         require_object(body.get("eval"), f"{record.location}/eval")
         evaluation = _evaluation(body)
+        parameters = _parameters(evaluation)
         for index, sample in enumerate(require_list(body.get("samples") or [], f"{record.location}/samples")):
             location = f"{record.location}/samples/{index}"
             value = _with_current_names(require_object(sample, location), evaluation)
-            yield _Sample(value=value, evaluation=evaluation, location=location)
+            yield _Sample(value=value, evaluation=evaluation, parameters=parameters, location=location)
 
 
 def _evaluation(log: JSONObject) -> JSONObject:
     """Return the facts about an evaluation, with its plan and the name of its only scorer, which early logs have."""
     scorer = as_object(as_object(log.get("results")).get("scorer")).get("name")
     return {**as_object(log.get("eval")), "plan": log.get("plan"), "scorer": scorer}
+
+
+def _parameters(evaluation: JSONObject) -> JSONObject:
+    """Return the parameters of an evaluation's model: those of its plan, and what overrides them."""
+    plan_settings = as_object(as_object(evaluation.get("plan")).get("config"))
+    return normalize_parameters({**plan_settings, **as_object(evaluation.get("model_generate_config"))})
 
 
 def _with_current_names(sample: JSONObject, evaluation: JSONObject) -> JSONObject:
@@ -148,6 +157,7 @@ def _archive_samples(source: Source) -> Iterator[_Sample]:
     archive = Archive(source.data)
     header = next((name for name in _HEADERS if name in archive.names), None)
     evaluation = _evaluation(as_object(_json(archive.read(header)))) if header else {}
+    parameters = _parameters(evaluation)
     for name in archive.names:
         if not name.startswith(_SAMPLES) or not name.endswith(".json"):
             continue
@@ -156,7 +166,7 @@ def _archive_samples(source: Source) -> Iterator[_Sample]:
         except BadFile as problem:
             source.problems.append(problem.prefix_location(name))
         else:
-            yield _Sample(value=value, evaluation=evaluation, location=name)
+            yield _Sample(value=value, evaluation=evaluation, parameters=parameters, location=name)
 
 
 def _run(sample: _Sample) -> RecordedRun:
@@ -256,11 +266,10 @@ def _transcript(sample: _Sample, model: str) -> list[RecordedStep]:
             messages.append(
                 TranscriptMessage(value={**message, **known_facts}, location=f"{location}/messages/{index}")
             )
-    plan_settings = as_object(as_object(sample.evaluation.get("plan")).get("config"))
     setting = TranscriptSettings(
         model=model.split("/", 1)[-1],
         provider=normalize_provider(model.split("/", 1)[0], model),
-        parameters=normalize_parameters({**plan_settings, **as_object(sample.evaluation.get("model_generate_config"))}),
+        parameters=sample.parameters,
     )
     steps = transcripts.build_steps(messages, setting)
     problem = as_text(as_object(body.get("error")).get("message"))

@@ -64,8 +64,9 @@ def _run(artifact: JSONObject, location: str) -> RecordedRun:
     interactions = read_interactions(artifact, inputs, outputs, tools)
     agent = _agent(artifact, interactions, times)
     steps = [agent, *_prompt(artifact, agent)]
+    config = _served_config(artifact)
     for interaction in interactions:
-        steps += _turn(artifact, interaction, agent)
+        steps += _turn(artifact, config, interaction, agent)
     assigned_ids = {id(tool) for interaction in interactions for tool in interaction.tools}
     steps += [tool for tool in tools if id(tool) not in assigned_ids]
     return build_run(_facts(artifact, inputs, outputs), steps, location=location)
@@ -208,7 +209,9 @@ def _prompt(artifact: JSONObject, agent: RecordedStep) -> list[RecordedStep]:
     ]
 
 
-def _turn(artifact: JSONObject, interaction: Interaction, agent: RecordedStep) -> list[RecordedStep]:
+def _turn(
+    artifact: JSONObject, config: JSONObject, interaction: Interaction, agent: RecordedStep
+) -> list[RecordedStep]:
     request: JSONObject = {"role": "user", "content": interaction.request}
     answer: JSONObject = {"role": "assistant", "content": interaction.answer}
     failed = bool(interaction.error) and not interaction.answer
@@ -226,14 +229,18 @@ def _turn(artifact: JSONObject, interaction: Interaction, agent: RecordedStep) -
         output={"message": answer} if interaction.answer else None,
     )
     tools = [_under_turn(tool, turn) for tool in interaction.tools]
-    return [turn, *tools, _model(artifact, turn, request, answer, tools)]
+    return [turn, *tools, _model(artifact, config, turn, request, answer, tools)]
 
 
 def _model(
-    artifact: JSONObject, turn: RecordedStep, request: JSONObject, answer: JSONObject, tools: Sequence[RecordedStep]
+    artifact: JSONObject,
+    config: JSONObject,
+    turn: RecordedStep,
+    request: JSONObject,
+    answer: JSONObject,
+    tools: Sequence[RecordedStep],
 ) -> RecordedStep:
     """Build the single model step of a turn (see the module's docstring)."""
-    config = _served_config(artifact)
     model, provider = as_text(config.get("model_name")), normalize_provider(as_text(config.get("provider")))
     model = "" if model == "unknown" else model
     prompt = as_object(artifact.get("resolved_prompt"))
@@ -250,10 +257,7 @@ def _model(
                 "tool_call_id": tool.call_id,
             }
         )
-    stop: JSONObject = {"stop": config.get("stop_sequences")} if config.get("stop_sequences") else {}
-    parameters = normalize_parameters(
-        as_object(config.get("parameters")) | stop | as_object(config.get("additional_params"))
-    )
+    parameters = as_object(config.get("parameters"))
     is_copied = _replay_of(artifact).get("replay_type") == "A"
     return RecordedStep(
         key=f"{turn.key}-answer",
@@ -278,7 +282,17 @@ def _model(
 
 
 def _served_config(artifact: JSONObject) -> JSONObject:
-    """Return the configuration that answered. Replays contain the original's, and a B replay lists its changes."""
+    """Return the configuration that answered, with all its parameters, normalized.
+
+    Replays contain the original's, and a B replay lists its changes.
+    """
+    config = _changed_config(artifact)
+    stop: JSONObject = {"stop": config.get("stop_sequences")} if config.get("stop_sequences") else {}
+    parameters = as_object(config.get("parameters")) | stop | as_object(config.get("additional_params"))
+    return {**config, "parameters": normalize_parameters(parameters)}
+
+
+def _changed_config(artifact: JSONObject) -> JSONObject:
     config, replay = as_object(artifact.get("llm_config")), _replay_of(artifact)
     if replay.get("replay_type") == "A":
         return config
