@@ -12,6 +12,7 @@ from traces.core.canonical import NotCanonical, digest
 from traces.core.json_access import (
     as_list,
     as_object,
+    as_string,
     as_text,
     first_member,
     has_list,
@@ -323,6 +324,7 @@ def _facts(transcript: Transcript, messages: list[TranscriptMessage]) -> RunFact
         app=app_name(body.get("app"), body.get("dataset"), body.get("service_name")) or FORMAT,
         format=FORMAT,
         name=transcript.name,
+        title=as_string(body.get("title")),
         tags=_tags(body),
         metadata={**metadata, **({"imported_scores": scores} if scores else {})},
         judgements=benchmark_scores.read_judgements(body),

@@ -82,11 +82,11 @@ def _entries(body: JSONObject, responses: list[JSONObject], location: str) -> It
         yield TranscriptMessage(value=message, location=f"{location}/input")
     generated_items = as_objects(first_member(body, *_ITEMS))
     raw_items = [(item, _item(as_object(first_member(item, "rawItem", "raw_item")))) for item in generated_items]
-    results = {as_text(raw.get("call_id")): raw for item, raw in raw_items if item.get("type") in _OUTPUTS}
+    results = {as_text(raw.get("call_id")): raw for item, raw in raw_items if as_text(item.get("type")) in _OUTPUTS}
     agents = {
         as_text(first_member(raw, "call_id", "id")): as_object(item.get("agent")).get("name")
         for item, raw in raw_items
-        if item.get("type") not in _OUTPUTS
+        if as_text(item.get("type")) not in _OUTPUTS
     }
     for number, response in enumerate(responses):
         yield from _response(response, results, agents, f"{location}/responses/{number}")

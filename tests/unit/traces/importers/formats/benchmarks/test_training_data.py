@@ -58,10 +58,10 @@ def test_messages_of_tools_answer_calls_in_a_text() -> None:
 
 def test_answer_beside_its_messages_is_one_call() -> None:
     messages = [{"role": "user", "content": "In stock?"}, {"role": "assistant", "content": "Yes.", "ts": "2026-01-01"}]
-    row = {"task_id": "t1", "messages": messages, "response": "Yes.", "usage": {"prompt_tokens": 9}}
+    row = {"task_id": "t1", "title": "Stock", "messages": messages, "response": "Yes.", "usage": {"prompt_tokens": 9}}
     (run,) = fixtures.detect_and_read("chat", fixtures.json_lines([row]))[0]
     (model,) = fixtures.steps(run, StepType.MODEL)
-    assert (model.tokens_in, model.ended_at is None) == (9, False)
+    assert (run.name, model.tokens_in, model.ended_at is None) == ("Stock", 9, False)
 
 
 def test_flags_of_tables_are_verdicts() -> None:

@@ -50,3 +50,12 @@ def test_state_of_python_has_handoffs() -> None:
     )
     assert fixtures.steps(run, StepType.MODEL)[0].attributes["speaker"] == "Clerk"
     assert fixtures.answer_contents(run) == [None, "Ordered."]
+
+
+def test_items_of_odd_types_are_read_past() -> None:
+    body = fixtures.source("agents_run_state.json").value
+    assert isinstance(body, dict)
+    for item in as_objects(body["generatedItems"]):
+        item["type"] = [{}]
+    (run,), problems = fixtures.detect_and_read("agents-run-state", orjson.dumps(body), "state.json")
+    assert ([step.status for step in fixtures.steps(run, StepType.TOOL)], problems) == ([StepStatus.PARTIAL] * 2, [])
