@@ -152,55 +152,6 @@ def test_input_is_changed_in_every_message_that_passes_it_on() -> None:
     assert edits == ["It is a damage of 990 francs.", "It is a damage of 990 francs.\ncovers=glass"]
 
 
-def parcel_run(weight: int, size: str) -> list[Spec]:
-    """A request of which code makes a size, which alone a model is shown."""
-    return [
-        Spec(type=StepType.AGENT, name="agent", input={"task": f"Ship {weight} kg to Turku."}),
-        model([system("Name a carrier."), user(f"Size: {size}")], reply(f"{size} post")),
-        output(f"{size} post"),
-    ]
-
-
-def test_input_that_only_code_reads_is_listed() -> None:
-    changes = separate(parcel_run(40, "large"), parcel_run(4, "small"))
-    [own] = [change.atom for change in changes.changes.values() if change.atom.is_input]
-    assert own.title == "Changing “40” to “4” in the input of the run"
-    assert "the agent's own code reads it" in own.why_not
-    assert dump_profile(changes, own.id) == []
-
-
-def test_equal_input_is_no_change() -> None:
-    changes = separate(parcel_run(40, "large"), parcel_run(40, "small"))
-    assert not any(change.atom.is_input for change in changes.changes.values())
-
-
-def bill_run(read: str, amount: str) -> list[Spec]:
-    """A meter, and a letter that code fills with an amount."""
-    letter = f"You owe {amount} euros."
-    variables: JSONObject = {"amount": amount}
-    return [
-        agent(),
-        tool("meter", "", {"customer": "C7"}, {"kwh": 420, "read": read}),
-        Spec(
-            type=StepType.PROMPT,
-            name="letter",
-            parent=1,
-            input={"template": "You owe {amount} euros.", "variables": variables},
-            output={"text": letter},
-        ),
-        model([system("Write."), user(letter)], reply(f"Dear customer. {letter}")),
-        output(f"Dear customer. {letter}"),
-    ]
-
-
-def test_variables_that_code_computed_can_be_held() -> None:
-    changes = separate(bill_run("May", "130.20"), bill_run("April", "111.60"))
-    [relay] = [change.atom for change in changes.changes.values() if change.atom.is_relay]
-    [entry] = dump_profile(changes, relay.id)
-    assert entry == {"match": {"step": 3}, "prompt": {"variables": {"amount": "111.60"}}}
-    assert dump_profile(changes) == []
-
-
 def test_an_input_in_one_passage_of_a_message_leaves_the_rest_to_the_replay() -> None:
     changes = separate(billing_run("Q17", "four"), billing_run("Q18", "nine"))
     [name] = [name for name, change in changes.changes.items() if change.atom.testable]

@@ -1,0 +1,55 @@
+"""What the agent's code reads: the run's input, and the values that it computes for a template."""
+
+from tests.support.comparing import Spec, agent, model, output, reply, system, tool, user
+from tests.unit.replay.proofs.changes.test_roots import dump_profile, separate
+from traces.core.json_types import JSONObject
+from traces.core.vocabulary import StepType
+
+
+def parcel_run(weight: int, size: str) -> list[Spec]:
+    """A request of which code makes a size, which alone a model is shown."""
+    return [
+        Spec(type=StepType.AGENT, name="agent", input={"task": f"Ship {weight} kg to Turku."}),
+        model([system("Name a carrier."), user(f"Size: {size}")], reply(f"{size} post")),
+        output(f"{size} post"),
+    ]
+
+
+def test_input_that_only_code_reads_is_listed() -> None:
+    changes = separate(parcel_run(40, "large"), parcel_run(4, "small"))
+    [own] = [change.atom for change in changes.changes.values() if change.atom.is_input]
+    assert own.title == "Changing “40” to “4” in the input of the run"
+    assert "the agent's own code reads it" in own.why_not
+    assert dump_profile(changes, own.id) == []
+
+
+def test_equal_input_is_no_change() -> None:
+    changes = separate(parcel_run(40, "large"), parcel_run(40, "small"))
+    assert not any(change.atom.is_input for change in changes.changes.values())
+
+
+def bill_run(read: str, amount: str) -> list[Spec]:
+    """A meter, and a letter that code fills with an amount."""
+    letter = f"You owe {amount} euros."
+    variables: JSONObject = {"amount": amount}
+    return [
+        agent(),
+        tool("meter", "", {"customer": "C7"}, {"kwh": 420, "read": read}),
+        Spec(
+            type=StepType.PROMPT,
+            name="letter",
+            parent=1,
+            input={"template": "You owe {amount} euros.", "variables": variables},
+            output={"text": letter},
+        ),
+        model([system("Write."), user(letter)], reply(f"Dear customer. {letter}")),
+        output(f"Dear customer. {letter}"),
+    ]
+
+
+def test_variables_that_code_computed_can_be_held() -> None:
+    changes = separate(bill_run("May", "130.20"), bill_run("April", "111.60"))
+    [relay] = [change.atom for change in changes.changes.values() if change.atom.is_relay]
+    [entry] = dump_profile(changes, relay.id)
+    assert entry == {"match": {"step": 3}, "prompt": {"variables": {"amount": "111.60"}}}
+    assert dump_profile(changes) == []
