@@ -171,7 +171,7 @@ class Runner:
         asked_at = time.time()
         connection.send(json.dumps(self._announcement()))
         try:
-            welcome = json.loads(connection.recv(timeout=_PING_S))
+            welcome = _read(connection.recv(timeout=_PING_S))
             self._name, self._patience_s = str(welcome["name"]), float(welcome["patience_s"])
             # A session needs no answer, so that its delay would pass for a difference of the clocks.
             self._clock = ServerClock.read(welcome["answered_at"], asked_at, time.time())
@@ -303,8 +303,8 @@ class Runner:
 
 
 def _read(text: str | bytes) -> Any:
-    """Return the server's message; None if it is no JSON."""
-    with contextlib.suppress(ValueError):
+    """Return the server's message; None if it is no JSON, or nested more deeply than any message."""
+    with contextlib.suppress(ValueError, RecursionError):
         return json.loads(text)
     return None
 
