@@ -11,6 +11,7 @@ _NOT_NODE: Final = frozenset({"bun", "bunx", "deno"})
 _NODE_SUFFIXES: Final = frozenset({".cjs", ".js", ".mjs", ".mts", ".ts"})
 _NO_PYTHON: Final = _JAVASCRIPT | {"cargo", "claude", "codex", "dotnet", "elixir", "go", "java", "mix", "php", "ruby"}
 _SUFFIXES: Final = frozenset({".cjs", ".exs", ".go", ".jar", ".js", ".mjs", ".mts", ".php", ".pl", ".rb", ".ts"})
+_PYTHON: Final = re.compile(r"(python|pypy)[\d.]*(\.exe)?")
 # They run the rest of their words.
 _WRAPPERS: Final = frozenset({"env", "nice", "nohup", "stdbuf", "time", "timeout"})
 _SETTING: Final = re.compile(r"-|\w+=|[\d.]+[smhd]?$")
@@ -24,6 +25,16 @@ def is_other_language(words: Sequence[str]) -> bool:
     """
     program = _program(words)
     return program.name in _NO_PYTHON or program.suffix in _SUFFIXES
+
+
+def is_python(words: Sequence[str]) -> bool:
+    """Return whether a command surely runs in Python.
+
+    >>> is_python(["env", "A=1", "python3.11", "-m", "agent"]), is_python(["bash", "agent.sh"])
+    (True, False)
+    """
+    program = _program(words)
+    return bool(_PYTHON.fullmatch(program.name)) or program.suffix == ".py"
 
 
 def is_node(words: Sequence[str]) -> bool:

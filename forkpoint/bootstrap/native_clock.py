@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from forkpoint.bootstrap.languages import is_node, is_other_language
+from forkpoint.bootstrap.languages import is_node, is_other_language, is_python
 
 # The library for programs with threads, where Linux distributions install it. The variable names another place.
 _PLACES: Final = ("/usr/lib/*/faketime", "/usr/lib/faketime", "/usr/lib64/faketime", "/usr/local/lib/faketime")
@@ -22,6 +22,9 @@ def native_clock(words: Sequence[str], environment: Mapping[str, str], started_a
         print(f"{words[0]} {note}.", file=sys.stderr)
         return {}
     if not is_other_language(words):
+        if not is_python(words):
+            note = "reaches the programs in Python and Node that it starts, and no others"
+            print(f"{words[0]}: --freeze {note}.", file=sys.stderr)
         return {}
     library = _find_library(environment)
     if library is None:

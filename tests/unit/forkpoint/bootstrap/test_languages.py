@@ -45,6 +45,8 @@ def test_clock_of_another_language_needs_its_library(tmp_path: Path, capsys: pyt
     place = {"FORKPOINT_LIBFAKETIME": str(library)}
     assert native_clock(["python", "a.py"], place, START) == {}
     assert capsys.readouterr().err == ""
+    assert native_clock(["bash", "a.sh"], place, START) == {}
+    assert "bash: --freeze reaches the programs in Python and Node" in capsys.readouterr().err
     assert native_clock(["deno", "a.js"], place, START) == {}
     assert "warning: --freeze does not reach deno: install libfaketime" in capsys.readouterr().err
     library.touch()
