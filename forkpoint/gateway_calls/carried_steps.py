@@ -47,8 +47,11 @@ def _submit(submit: Callable[..., Any]) -> Callable[..., Any]:
         # Also without a scope: the thread may have that of the first task.
         work = recorder.carry(function)
         # What the SDK itself does is no job of the agent: it does less of it while it records.
-        is_own = str(getattr(function, "__module__", "")).partition(".")[0] == _PACKAGE
-        return submit(self, work if is_own else as_job(self, work), *args, **kwargs)
+        if str(getattr(function, "__module__", "")).partition(".")[0] != _PACKAGE:
+            # A pool may be unhashable.
+            with recorder.suppress_errors():
+                work = as_job(self, work)
+        return submit(self, work, *args, **kwargs)
 
     return wrapper
 

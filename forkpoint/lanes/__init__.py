@@ -69,7 +69,9 @@ def _thread_number() -> int:
 
 def _task_number(task: Any) -> str:
     """Return the number by which asyncio names a task unless the program names it."""
-    name = _TASK_NAME.fullmatch(task.get_name())
+    # Not every library's tasks have names.
+    get_name = getattr(task, "get_name", None)
+    name = None if get_name is None else _TASK_NAME.fullmatch(str(get_name()))
     return f"task{name[1]}" if name else _branch_number(task)
 
 

@@ -55,6 +55,10 @@ if __name__ == "__main__":
     if sys.argv[1:]:
         ask(sys.argv[1])
     else:
+        class Pool(ThreadPoolExecutor):
+            __hash__ = None
+        with Pool(1) as pool:
+            pool.submit(str).result()
         ask("outside-before")
         with ThreadPoolExecutor(1) as pool:
             pool.submit(ask, "outside-pool").result()
