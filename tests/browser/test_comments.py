@@ -65,3 +65,15 @@ def _write(cockpit: Cockpit, field_name: str, text: str) -> None:
     field.fill(text)
     field.press("Control+Enter")
     expect(cockpit.page.get_by_role("article", name="Comment by You").filter(has_text=text)).to_be_visible()
+
+
+def test_double_click_creates_one_link(open_cockpit: OpenCockpit, demo: Demo) -> None:
+    cockpit = open_cockpit(demo.path("tree"))
+    cockpit.button("Share").click()
+    links = cockpit.dialog().get_by_role("listitem")
+    create = cockpit.button("Create and copy link")
+    expect(create).to_be_visible()
+    before = len(demo.ask(f"/shares?kind=tree&subject={demo.failed_run}")["shares"])
+    create.dblclick()
+    expect(cockpit.page.get_by_label("Copy it now: it is not shown again")).to_be_visible()
+    expect(links).to_have_count(before + 1)
