@@ -18,6 +18,8 @@ from pytest_django import Settings
 from cockpit.http import tokens
 from tests.support.arriving_spans import MODEL, TRACE, Span, model, protobuf, request, root, tool
 from tests.support.assembler_time import let_pass
+from traces.collectors.otlp import segments
+from traces.importers.otlp.raw_spans import Signal
 from traces.models import Run
 from traces.recordings import arrivals
 
@@ -242,3 +244,29 @@ def test_method_that_does_not_exist(path: str, keys: set[str]) -> None:
 def test_trace_id_of_zeros() -> None:
     response = _post(OTLP, request(_with(root(), traceId="0" * 32), root(TRACE)))
     assert orjson.loads(response.content)["partialSuccess"]["rejectedSpans"] == "1"
+
+
+@pytest.mark.parametrize("path", ["resource", "scope"])
+@pytest.mark.parametrize("is_binary", [False, True])
+def test_long_resource_of_many_traces(path: str, is_binary: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "FREE_ORIGIN_BYTES", 100_000)
+    monkeypatch.setattr(segments, "ORIGIN_BYTES_PER_BYTE", 0)
+    long: Any = {"attributes": [{"key": "x", "value": {"stringValue": "x" * 20_000}}]}
+    spans = [{**root(), "traceId": f"{number:032x}"} for number in range(1, 11)]
+    scope_spans = {"scope": long if path == "scope" else {}, "spans": spans}
+    resource_spans = {"resource": long if path == "resource" else {}, "scopeSpans": [scope_spans]}
+    whole = orjson.dumps({"resourceSpans": [resource_spans]})
+    split = segments.split(protobuf(whole) if is_binary else whole, Signal.TRACES)
+    assert (len(split.segments), split.rejections) == (4, 6)
+    assert "span" in split.reasons
+    assert "bytes, which this request repeats in too many records" in split.reasons
+
+
+def test_spans_of_a_trace_share_a_copy_of_their_resource() -> None:
+    long: Any = {"attributes": [{"key": "x", "value": {"stringValue": "x" * 20_000}}]}
+    spans = [{**root(), "spanId": f"{number:016x}"} for number in range(1, 11)]
+    whole = orjson.dumps({"resourceSpans": [{"resource": long, "scopeSpans": [{"spans": spans}]}]})
+    (segment,) = segments.split(whole, Signal.TRACES).segments
+    assert len(segment.data) < 25_000
+    assert _post(OTLP, whole).status_code == 200
+    assert len(_steps()) == 10

@@ -33,13 +33,13 @@ def protobuf_envelope(origin: Origin, records: Sequence[bytes]) -> bytes:
     return b"".join([*pieces, scope_schema, resource_schema])
 
 
-def json_envelope(names: tuple[str, str, str], origin: Origin, record: bytes) -> bytes:
+def json_envelope(names: tuple[str, str, str], origin: Origin, records: Sequence[bytes]) -> bytes:
     """Return the request in JSON; `names` are those of its lists, outermost first."""
-    groups, scopes, records = (name.encode() for name in names)
+    groups, scopes, record_list = (name.encode() for name in names)
     resource_schema, scope_schema = (
         b',"schemaUrl":' + schema if schema else b"" for schema in (origin.resource_schema, origin.scope_schema)
     )
-    scope = b'{"scope":%b,"%b":[%b]%b}' % (origin.scope, records, record, scope_schema)
+    scope = b'{"scope":%b,"%b":[%b]%b}' % (origin.scope, record_list, b",".join(records), scope_schema)
     return b'{"%b":[{"resource":%b,"%b":[%b]%b}]}' % (groups, origin.resource, scopes, scope, resource_schema)
 
 

@@ -55,7 +55,7 @@ class RawSpan:
     def data(self) -> bytes:
         """An OTLP request with only this record."""
         if self.is_json:
-            return json_envelope(FIELDS[self.signal], self.origin, self.record)
+            return json_envelope(FIELDS[self.signal], self.origin, [self.record])
         return protobuf_envelope(self.origin, [self.record])
 
     @property
