@@ -116,7 +116,7 @@ def read_records(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
     spans = _span_list(value)
     for index, span in enumerate(spans):
         span_location = f"{location}/{index}" if isinstance(value, list) or len(spans) > 1 else location
-        if is_log_document(span):
+        if not _is_span(span) and is_log_document(span):
             yield from read_log(as_object(span), span_location)
             continue
         for document in _documents(span, as_object(value)):
@@ -218,7 +218,9 @@ def _blocks(content: str) -> Iterator[tuple[int, str]]:
 def _documents(span: JSONValue, holder: JSONObject) -> Iterator[JSONValue]:
     """Yield a span, or the spans of a trace, as documents."""
     body = as_object(span)
-    if traces := next((documents for is_trace, documents in _TRACES if is_trace(body)), None):
+    if _is_span(body):
+        yield span
+    elif traces := next((documents for is_trace, documents in _TRACES if is_trace(body)), None):
         yield from traces(body)
     elif document := next((document for is_record, document in _RECORDS if is_record(body)), None):
         yield document(body)
@@ -236,6 +238,8 @@ def _span_list(value: JSONValue) -> list[JSONValue]:
     if isinstance(value, list):
         return value
     body = as_object(value)
+    if _is_span(body):
+        return [value]
     if jaeger.is_trace(body) or sentry.is_transaction(body) or langwatch.is_trace(body):
         return [value]
     # The beginning or the end of a span as an event, or a span beside its trace.

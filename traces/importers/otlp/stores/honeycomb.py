@@ -23,19 +23,23 @@ _COLUMNS: Final = frozenset(
 )
 
 
-def _fields(row: JSONObject) -> JSONObject:
+def _columns(row: JSONObject) -> JSONObject:
     """Return the columns of an event, which an API returns beside its time."""
-    data = as_object(row["data"]) if has_object(row, "data") else row
-    return {**{name: row[name] for name in _TIMES if name in row}, **data}
+    return as_object(row["data"]) if has_object(row, "data") else row
+
+
+def _fields(row: JSONObject) -> JSONObject:
+    """Return the columns of an event with its time."""
+    return {**{name: row[name] for name in _TIMES if name in row}, **_columns(row)}
 
 
 def is_span(row: JSONObject) -> bool:
-    fields = _fields(row)
+    fields = _columns(row)
     return fields.keys() >= {_TRACE, _SPAN, "name"} and not fields.get(_KIND)
 
 
 def is_event(row: JSONObject) -> bool:
-    fields = _fields(row)
+    fields = _columns(row)
     return fields.keys() >= {_TRACE, _PARENT, "name"} and fields.get(_KIND) == "span_event"
 
 

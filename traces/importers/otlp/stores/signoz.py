@@ -35,9 +35,10 @@ def result_rows(body: JSONObject) -> list[JSONValue]:
 
 
 def is_span(row: JSONObject) -> bool:
-    fields = _fields(row)
+    fields = as_object(row["data"]) if has_object(row, "data") else row
     has_ids = bool(first_member(fields, *_TRACES) and first_member(fields, *_SPANS))
-    return has_ids and {"timestamp", "name"} <= fields.keys() and not fields.keys().isdisjoint(_DURATIONS)
+    has_time = "timestamp" in fields or "timestamp" in row
+    return has_ids and has_time and "name" in fields and not fields.keys().isdisjoint(_DURATIONS)
 
 
 def document(row: JSONObject) -> JSONObject:

@@ -39,7 +39,7 @@ def test_texts_keep_their_quotes_and_line_breaks() -> None:
     assert fixtures.request_contents(node.steps[1]) == [
         'Is Dune in stock?\nThe shop\'s cat says "no" \\ `maybe` é 😀',
     ]
-    line = "line of a text that is long enough to be json_text in pieces"
+    line = "line of a text that is long enough to be printed in pieces"
     assert node.steps[2].attributes["note"] == f"first {line}\nsecond {line}"
     assert dotnet.steps[2].attributes["note"] == "first line\nsecond line"
     assert dotnet.metadata["resource"] == {"service.name": "shop", "telemetry.sdk.language": "dotnet"}
