@@ -16,7 +16,7 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
 from traces.importers.formats.chats import chat
 from traces.importers.formats.chats.openai_items import page_items
-from traces.importers.formats.coding_agents import claude_agents, claude_stream
+from traces.importers.formats.coding_agents import claude_agents, claude_messages, claude_stream
 from traces.importers.formats.evaluations import harbor_trials
 from traces.importers.formats.frameworks import krabs
 from traces.importers.formats.replay_tools import kurral
@@ -179,6 +179,8 @@ def sniff_krabs(sample: Sample) -> float:
 def sniff_claude_code(sample: Sample) -> float:
     """Look for any line of a session: others may be damaged, and other logs have no such lines."""
     if any(claude_stream.is_line(first_item(value)) for value in sample.values):
+        return SURE
+    if any(map(claude_messages.is_message, sample.objects)):
         return SURE
     lines = [as_object(value) for value in sample.values]
     is_message_line = any(

@@ -4,6 +4,7 @@ Such lines name their session by `session_id` and the call of a sub-agent by `pa
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from traces.core.json_access import as_object, as_text, has_object
@@ -13,6 +14,7 @@ from traces.core.vocabulary import JudgementKind
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.transcript_messages import TranscriptSettings
 from traces.importers.files.source import Source
+from traces.importers.formats.coding_agents import claude_messages
 from traces.ingest.outcome_rules import TERMINATION
 
 CALLER: Final = "parent_tool_use_id"
@@ -49,7 +51,14 @@ def read_records(source: Source) -> Iterator[tuple[JSONObject, str]]:
     """Yield the records of a file, with those of such output as lines of a session file."""
     latest_ids: dict[tuple[str, str], str] = {}
     is_list = not source.is_lines and isinstance(source.value, list)
-    for number, (record, location) in enumerate(source.entries() if is_list else source.objects()):
+    records = source.entries() if is_list else source.objects()
+    first = next(records, None)
+    if first is None:
+        return
+    records = chain([first], records)
+    if claude_messages.has_no_type(first[0]):
+        records = claude_messages.add_types(records, source.name)
+    for number, (record, location) in enumerate(records):
         if not is_line(record) or statement(record):
             yield record, location
             continue
