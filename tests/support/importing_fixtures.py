@@ -64,6 +64,7 @@ FORMATS: Final = {
     "chatgpt.json": "chatgpt",
     "claude_chats.json": "client-chat",
     "claude_code.jsonl": "claude-code",
+    "claude_messages.jsonl": "claude-code",
     "cline_history.json": "cline",
     "cline_ui.json": "cline",
     "cloud_trace.json": "otlp",

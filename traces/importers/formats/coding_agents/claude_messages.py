@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, has_object, has_string
+from traces.core.json_access import as_list, as_object, as_text, has_object, has_string, omit
 from traces.core.json_types import JSONObject, JSONValue
 
 _ANSWER: Final = frozenset({"content", "model", "parent_tool_use_id"})
@@ -34,7 +34,7 @@ def _kind(body: JSONObject) -> str:
     """Return the type of the line that a message is; empty for other objects."""
     if not _TYPE_FIELDS.isdisjoint(body):
         return ""
-    if body.keys() == {"subtype", "data"} and has_string(as_object(body["data"]), "session_id"):
+    if {"subtype", "data"} <= body.keys() and has_string(as_object(body["data"]), "session_id"):
         return "system"
     kinds = (("result", _RESULT), ("assistant", _ANSWER), ("user", _REQUEST), ("stream_event", _EVENT))
     return next((kind for kind, names in kinds if names <= body.keys()), "")
@@ -66,7 +66,7 @@ def _to_line(record: JSONObject, kind: str, session: str) -> JSONObject:
         case "":
             return record
         case "system":
-            return as_object(record["data"])
+            return {**omit(record, "subtype", "data"), **as_object(record["data"])}
         case "assistant" | "user":
             return _line(record, kind, session)
     return {"session_id": session, **record, "type": kind}
