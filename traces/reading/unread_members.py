@@ -16,7 +16,7 @@ from traces.core.json_types import JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.importers.files import sqlite_file
 from traces.importers.files.errors import BadFile, Problems
-from traces.importers.files.python_literals import parse_cell
+from traces.importers.files.python_literals import parse_cell, parse_object
 from traces.importers.files.source import Source
 from traces.payloads.conversation import Messages
 from traces.reading.text_hashes import TextHashes
@@ -32,6 +32,8 @@ _LONGEST_UNREAD: Final = 16 * 2**20
 _MOST_VALUES: Final = 100_000
 # Beginning of the place of a row.
 _ROW: Final = "line "
+# The text of an object of Python, as its `repr()` writes it.
+_OBJECT: Final = re.compile(r"[A-Z]\w{0,60}\(\w{1,60}=")
 _WORD: Final = re.compile(r"\w+")
 _LONGEST_KIND: Final = 60
 _KIND: Final = re.compile(r"[^\W\d]+(?:[.:/-][^\W\d]+)*")
@@ -190,6 +192,8 @@ def _leaves(value: JSONValue, path: str, name: str, contents: RunContents) -> It
     """Yield the texts and numbers in a value, with their paths without the places in lists, and their names."""
     if isinstance(value, str) and value[:1] in {"{", "[", '"'} and not contents.contains(value):
         value = parse_cell(value)
+    elif isinstance(value, str) and _OBJECT.match(value) and not contents.contains(value):
+        value = parse_object(value) or value
     if isinstance(value, dict):
         for key, item in value.items():
             member = "*" if _DATA_NAME.fullmatch(key) else key[:_LONGEST_NAME]

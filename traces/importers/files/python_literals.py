@@ -14,6 +14,8 @@ from traces.importers.files.json_reader import parse_embedded
 _LONGEST: Final = 200_000
 # An array of numpy has no commas. A text in it has no line break as such.
 _ROWS: Final = re.compile(r"\}[^\S\n]*\n\s*\{")
+# A member of an enumeration, such as `<Role.USER: 'user'>`, which is no Python.
+_MEMBER: Final = re.compile(r"<[A-Z]\w{0,50}\.[A-Z_]{1,50}: ('[\w-]{1,50}')>")
 _CALL_NAME: Final = re.compile(r"[\w .:/-]+")
 _MARKS: Final = re.compile(r"\\.|[\[\](){},'\"]", re.S)
 _QUOTES: Final = frozenset("'\"")
@@ -39,7 +41,7 @@ def parse_object(content: str) -> JSONObject | None:
     if len(content) > _LONGEST or not content.endswith(")"):
         return None
     try:
-        expression = ast.parse(content, mode="eval").body
+        expression = ast.parse(_MEMBER.sub(r"\1", content), mode="eval").body
         fields = orjson.loads(orjson.dumps(_plain(expression)))
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None

@@ -114,3 +114,13 @@ def test_what_steps_share_is_read_once() -> None:
     contents.add(RecordedRun(external_id="r", name="r", app="a", format="f", steps=steps))
     assert contents.contains("k19999")
     assert time.thread_time() - start < 1
+
+
+def test_texts_of_python_objects_are_compared_by_their_members() -> None:
+    step = (
+        "ActionStep(step_number=1, model_output='I count.', observations='three copies', shelf='shelf seven',"
+        " tool_calls=[ToolCall(name='python_interpreter', arguments='count()', id='c1')],"
+        " model_input_messages=[ChatMessage(role=<MessageRole.USER: 'user'>, content='Count the copies.')])"
+    )
+    row = {"question": "Count.", "intermediate_steps": [step]}
+    assert unread(row, format="smolagents") == (("/intermediate_steps/shelf", 1),)

@@ -36,9 +36,8 @@ _HOLDERS: Final = ("steps", "intermediate_steps", "messages")
 _OTHER_FIELDS: Final = ("action_output", "is_final_answer", "step_number")
 # Python needs much memory for the representation of many values.
 _MOST_CALL_TEXT: Final = 200_000
-# The text of a step or message, and a member of an enumeration in it, which is no Python.
+# The text of a step or message.
 _OBJECT: Final = re.compile(r"(?:SystemPrompt|Task|Planning|Action|FinalAnswer)Step\(|ChatMessage\(")
-_MEMBER: Final = re.compile(r"<[A-Z]\w{0,50}\.[A-Z_]{1,50}: ('[\w-]{1,50}')>")
 _LIMIT: Final = "max_steps"
 _CODE_TOOL: Final = "python_interpreter"
 
@@ -79,7 +78,7 @@ def _parse_item(value: JSONValue) -> JSONValue:
     """Return a step or message from the text of its object; an empty object for a text that cannot be read."""
     if not isinstance(value, str) or not _OBJECT.match(value):
         return value
-    return python_literals.parse_object(_MEMBER.sub(r"\1", value)) or {}
+    return python_literals.parse_object(value) or {}
 
 
 def _is_failed_row(value: JSONValue) -> bool:
