@@ -189,6 +189,11 @@ def _answer(message: JSONObject) -> JSONObject:
             case kind:
                 blocks.append({"type": kind, **{key: item for key, item in part.items() if item is not None}})
     facts = {name: message.get(name) for name in (*_RESPONSE_FACTS, "finish_reason", "run_id")}
+    facts["continuation"] = [
+        {"type": part.get("part_kind"), "call_id": part.get("tool_call_id"), "id": part["id"]}
+        for part in as_objects(message.get("parts"))
+        if part.get("id")
+    ]
     if message.get("state") not in (None, "complete"):
         facts["state"] = message["state"]
     return {

@@ -55,6 +55,17 @@ def test_builtin_tools_of_pydantic_ai_are_steps() -> None:
     assert tool.attributes["provider_ran"] is True
 
 
+def test_ids_of_items_in_pydantic_ai_continue_the_answer() -> None:
+    call = {"part_kind": "tool-call", "tool_name": "find", "args": "{}", "tool_call_id": "c1", "id": "fc_1"}
+    thought = {"part_kind": "thinking", "content": "The shelf.", "id": "rs_1"}
+    request = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Is Dune in stock?"}]}
+    (run,) = fixtures.read("pydantic-ai", [[request, {"kind": "response", "parts": [thought, call]}]])
+    assert fixtures.steps(run, StepType.MODEL)[0].attributes["continuation"] == [
+        {"type": "thinking", "call_id": None, "id": "rs_1"},
+        {"type": "tool-call", "call_id": "c1", "id": "fc_1"},
+    ]
+
+
 def test_session_ends_with_its_error() -> None:
     run = fixtures.run("adk_session.json")
     assert (run.status, run.app, run.metadata["state"]) == (RunStatus.FAILED, "bookshop", {"shelf": 7})
