@@ -27,7 +27,6 @@ from traces.core.vocabulary import Label, Reason, RunStatus
 from traces.ingest.step_rows import StepRow
 from traces.models import Step
 from traces.runs import services as traces
-from traces.storage import artifacts
 
 # Of an agent that is killed each time.
 MOST_STARTS: Final = 3
@@ -78,12 +77,14 @@ def write_steps(session_id: UUID, owner: str, *, is_final: bool = False) -> None
     row = SessionRow(session, owner)
     if session.run_id is None:
         open_run(row)
+    if is_final:
+        derived.restore_payloads(row.run_id)
     rows = derived.rows
     first = _first_difference(row.run_id, rows)
     stored_count = Step.objects.filter(run_id=row.run_id).count()
     if first > len(rows) and stored_count == len(rows):
         return
-    artifacts.write_many({row.run_id: derived.parts})
+    derived.store_payloads(row.run_id)
     with transaction.atomic():
         # First, because it checks ownership: only the owner may write steps.
         row.record(_columns(rows), StepsMessage(seq=0, first=first, last=len(rows)), "session")

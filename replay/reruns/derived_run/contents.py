@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from forkpoint.vocabulary import RERUN_CALL
 from replay.models import Rerun
@@ -20,7 +21,11 @@ from traces.importers.formats.tracing.event_lines import FORMAT
 from traces.importers.formats.tracing.reported_tools import MODEL_TEXT
 from traces.ingest.prepare import prepare
 from traces.ingest.step_rows import StepRow
+from traces.models import Run
+from traces.payloads.lost_payloads import LostPayloads
 from traces.redaction_policies import services as policies
+from traces.storage import artifacts
+from traces.storage.integrity import Inspector
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +34,13 @@ class RunContents:
 
     rows: Sequence[StepRow]
     parts: Mapping[str, bytes]
+
+    def store_payloads(self, run_id: UUID) -> None:
+        artifacts.write_many({run_id: self.parts})
+
+    def restore_payloads(self, run_id: UUID) -> None:
+        """Store payloads of the recording again that the store has lost and the agent has produced."""
+        artifacts.restore_many({run_id: self.parts})
 
 
 def read(rerun: Rerun, *, is_final: bool = True) -> RunContents | None:
@@ -41,8 +53,8 @@ def read(rerun: Rerun, *, is_final: bool = True) -> RunContents | None:
     if not is_final:
         exchanges = [exchange for exchange in exchanges if exchange.is_complete]
     rows = [*rerun.reports.filter(attempt=rerun.attempt).order_by("id")]
-    source = SourceSteps.load(rerun.source_run)
     lines = [*(exchange.lines for exchange in exchanges), *(reports.lines(row) for row in rows)]
+    source = SourceSteps.load(rerun.source_run)
     data = event_groups.fit(b"".join(lines), has_groups=source.has_groups)
     results = {id for exchange in exchanges for id in exchange.call.detail.get("results", ())}
     recording = _recording(rerun, data, results)
@@ -51,6 +63,8 @@ def read(rerun: Rerun, *, is_final: bool = True) -> RunContents | None:
     call_ids = {step.key: id for step in recording.steps if (id := as_text(step.attributes.get(RERUN_CALL)))}
     recording = replace(recording, steps=_with_arguments(rerun, recording.steps, call_ids))
     preparation = prepare(recording, policies.redaction_of(rerun.source_run.app))
+    if is_final:
+        source = replace(source, losses=_losses(rerun.source_run, preparation.parts))
     labels = Labels(
         source,
         exchanges={item.key: item for item in exchanges},
@@ -58,6 +72,13 @@ def read(rerun: Rerun, *, is_final: bool = True) -> RunContents | None:
         answers=CallAnswers(rerun, call_ids=call_ids, reports=rows),
     )
     return RunContents(rows=labels.rows(preparation.rows, is_final=is_final), parts=preparation.parts)
+
+
+def _losses(source: Run, parts: Mapping[str, bytes]) -> dict[int, LostPayloads]:
+    """Return the unreadable payloads of a recording that the agent did not produce again."""
+    losses = Inspector().steps(source.id, 1, source.step_count)
+    remaining = {no: tuple(item for item in payloads if item.digest not in parts) for no, payloads in losses.items()}
+    return {no: payloads for no, payloads in remaining.items() if payloads}
 
 
 def _recording(rerun: Rerun, data: bytes, results: set[str]) -> RecordedRun | None:

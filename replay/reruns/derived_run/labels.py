@@ -13,6 +13,7 @@ from replay.reruns.exchanges import Exchange
 from replay.reruns.forks import HISTORY
 from replay.reruns.requests.changed_contents import CHANGED_CONTENTS
 from replay.reruns.tools.consents import REFUSAL
+from replay.resolution import lost_recordings
 from traces.core.json_access import as_text
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import Label, Reason, StepStatus
@@ -82,7 +83,7 @@ class Labels:
         call = exchange.call
         source = self._source.steps.get(call.sequence_no or 0)
         if source is not None and call.label == Label.EXACT:
-            return _reuse(source, row)
+            return self._reuse(source, row)
         if refusal := as_text(call.detail.get(REFUSAL)):
             # Also of an answer that the provider gave, and that did not reach the agent.
             row = replace(row, status=StepStatus.ERROR, error=row.error or refusal)
@@ -112,7 +113,7 @@ class Labels:
         if decision == RerunDecision.EXACT and source is not None:
             # It was not run, and the conversation contains only a text of what it returned.
             self._reused_numbers[row.sequence_no] = source.sequence_no
-            return _reuse(source, row)
+            return self._reuse(source, row)
         if decision == RerunDecision.REFUSAL and row.status == StepStatus.PARTIAL:
             # The agent has ended at this call, and so has not reported its end.
             reason = as_text(answer.detail.get(REFUSAL)) or "the call was refused"
@@ -125,7 +126,7 @@ class Labels:
         return self._ran(row, self._source.take(row, {}))
 
     def _ran(self, row: StepRow, source: Step | None) -> StepRow:
-        is_exact = self._is_exact_so_far and _is_same(row, source)
+        is_exact = self._is_exact_so_far and self._is_same(row, source)
         return self._with_label(row, source, Label.EXACT if is_exact else Label.SIMULATED, Reason.AGENT_RAN)
 
     def _with_label(
@@ -133,6 +134,26 @@ class Labels:
     ) -> StepRow:
         source_step = None if source is None else source.id
         return replace(row, label=label, reason=reason, detail={**label_key(), **detail}, source_step=source_step)
+
+    def _reuse(self, source: Step, row: StepRow) -> StepRow:
+        return self._copy(reused_row(source, row.sequence_no, row.parent_no), source)
+
+    def _copy(self, row: StepRow, source: Step) -> StepRow:
+        """Return the copy of a recorded step; if a part of its recording is unreadable, it is not exact."""
+        losses = self._source.losses.get(source.sequence_no)
+        if not losses:
+            return row
+        detail = {**row.detail, **lost_recordings.cause(losses), "note": lost_recordings.note(losses)}
+        return replace(row, label=Label.SIMULATED, reason=Reason.SOURCE_OUTPUT_UNVERIFIED, detail=detail)
+
+    def _is_same(self, row: StepRow, source: Step | None) -> bool:
+        """Return whether a step has the recorded input and outcome, which are readable."""
+        return (
+            source is not None
+            and source.sequence_no not in self._source.losses
+            and (source.input_ref, source.output_ref, source.status, source.error)
+            == (row.input_ref, row.output_ref, row.status, row.error)
+        )
 
     def _weaken_calls(self) -> None:
         """A call that ran consumed what the steps inside of it returned."""
@@ -164,7 +185,7 @@ class Labels:
             has_exact_steps = all(
                 member.label is Label.EXACT for member in members if member.parent_no == row.sequence_no
             )
-            is_exact = group.began_exact and has_exact_steps and (is_open or _is_same(row, group.source))
+            is_exact = group.began_exact and has_exact_steps and (is_open or self._is_same(row, group.source))
             label = Label.EXACT if is_exact else Label.SIMULATED
             self._rows[group.place] = self._with_label(row, group.source, label, Reason.AGENT_RAN)
             self._is_exact_so_far = self._is_exact_so_far and is_exact
@@ -177,27 +198,18 @@ class Labels:
         no = self._reused_numbers[row.sequence_no]
         # Their numbers, and the parents among them, are negative until all rows get theirs.
         return [
-            reused_row(step, -step.sequence_no, row.sequence_no if step.parent_no == no else -(step.parent_no or 0))
+            self._copy(
+                reused_row(
+                    step, -step.sequence_no, row.sequence_no if step.parent_no == no else -(step.parent_no or 0)
+                ),
+                step,
+            )
             for step in self._source.contents_of(no)
         ]
 
 
 def _without_history(detail: JSONObject) -> JSONObject:
     return {name: value for name, value in detail.items() if name != HISTORY}
-
-
-def _reuse(source: Step, row: StepRow) -> StepRow:
-    return reused_row(source, row.sequence_no, row.parent_no)
-
-
-def _is_same(row: StepRow, source: Step | None) -> bool:
-    """Return whether a step has the recorded input and outcome."""
-    return source is not None and (source.input_ref, source.output_ref, source.status, source.error) == (
-        row.input_ref,
-        row.output_ref,
-        row.status,
-        row.error,
-    )
 
 
 def _last_numbers(rows: Sequence[StepRow]) -> dict[int, int]:

@@ -14,7 +14,6 @@ from traces.core.vocabulary import Label, Reason, RunStatus
 from traces.ingest.step_rows import StepRow
 from traces.models import Run
 from traces.runs import services as traces
-from traces.storage import artifacts
 
 
 def write(rerun: Rerun, status: RunStatus) -> Run | None:
@@ -23,7 +22,8 @@ def write(rerun: Rerun, status: RunStatus) -> Run | None:
     if derived is None:
         return None
     run = _open(rerun, derived.rows)
-    artifacts.write_many({run.id: derived.parts})
+    derived.store_payloads(run.id)
+    derived.restore_payloads(run.id)
     traces.append_steps(run.id, derived.rows)
     traces.seal_run(run.id, status)
     return run

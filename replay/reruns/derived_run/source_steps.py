@@ -8,6 +8,7 @@ from replay.core.vocabulary import RerunDecision
 from traces.core.vocabulary import StepType
 from traces.ingest.step_rows import StepRow
 from traces.models import Run, Step
+from traces.payloads.lost_payloads import LostPayloads
 
 CALLS = frozenset({StepType.TOOL, StepType.RETRIEVAL})
 # Steps that contain others.
@@ -18,9 +19,13 @@ _GROUP_MARKS = frozenset({*GROUPS, StepType.OUTPUT})
 
 @dataclass(kw_only=True)
 class SourceSteps:
-    """The recorded steps: all by number, and those that are left by type and name."""
+    """The recorded steps: all by number, and those that are left by type and name.
+
+    `losses` are the unreadable payloads of steps, by number, as far as they were looked for.
+    """
 
     steps: Mapping[int, Step]
+    losses: Mapping[int, LostPayloads]
     _left: dict[tuple[str, str], list[Step]]
     _children: Mapping[int, Sequence[Step]]
 
@@ -33,7 +38,7 @@ class SourceSteps:
             left.setdefault(_name(step), []).append(step)
             if step.parent_no is not None:
                 children.setdefault(step.parent_no, []).append(step)
-        return cls(steps=steps, _left=left, _children=children)
+        return cls(steps=steps, losses={}, _left=left, _children=children)
 
     @property
     def has_groups(self) -> bool:

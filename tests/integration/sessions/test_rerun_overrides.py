@@ -13,19 +13,22 @@ from replay.core.vocabulary import Engine
 from replay.models import Rerun
 from replay.reruns import answers, queries, reports, services
 from replay.reruns.derived_run import contents
+from replay.reruns.derived_run import services as services_of_derived_runs
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.tools import calls, consents
 from replay.sessions import prepare
 from replay.sessions import services as sessions
 from tests.support.agent_requests import first_request, last_request
+from tests.support.lost_artifacts import LOSSES, lose
 from tests.support.replay_runs import Reply, ToolCall, order_desk
 from traces.core.json_access import as_list, as_object
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import RunStatus, StepType
 from traces.models import Run
 from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.runs.services import record
+from traces.storage.integrity import Inspector
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TURNS = (
@@ -265,3 +268,33 @@ def test_call_with_a_changed_call_inside_is_not_exact(is_named: bool, decision: 
     assert ("step 2, which the fork changes" in answer.reason) is is_named
     [(label, reason, _)] = steps(rerun)
     assert (label, reason == "assumed_unaffected") == ("simulated", not is_named)
+
+
+@pytest.mark.parametrize("damage", LOSSES)
+def test_unreadable_recording_inside_an_answered_call_is_not_exact(damage: str) -> None:
+    recording = order_desk([("Where is A-1?", TURNS)])
+    tool = next(step for step in recording.steps if step.type is StepType.TOOL)
+    model = next(step for step in recording.steps if step.type is StepType.MODEL)
+    parts = (replace(tool, parent=None, links=()), replace(model, key="inner", parent=tool.key, links=()))
+    run = Run.objects.get(id=record(replace(recording, steps=parts)).run_id)
+    rerun = fork(run)
+    assert ask(rerun, "A-1", "c1").decision == "exact"
+    report(rerun, "A-1", "c1", 0)
+    answered_call = ("exact", "source_output_reused", 1)
+    assert steps(rerun) == [answered_call, ("exact", "source_output_reused", 2)]
+    lose(run.steps.get(sequence_no=2).input_ref, damage)
+    assert steps(rerun) == [answered_call, ("simulated", "source_output_unverified", 2)]
+
+
+@pytest.mark.parametrize("damage", LOSSES)
+def test_payload_that_the_agent_produces_again_is_restored(run: Run, damage: str) -> None:
+    """Its digest shows that it is the recorded one."""
+    rerun = fork(run)
+    assert ask(rerun, "A-1", "c1").decision == "exact"
+    report(rerun, "A-1", "c1", 0)
+    lose(run.steps.get(sequence_no=4).input_ref, damage)
+    assert steps(rerun) == [("exact", "source_output_reused", 4)]
+    assert Inspector().steps(run.id, 4, 4)
+    derived_run = services_of_derived_runs.write(rerun, RunStatus.COMPLETED)
+    assert derived_run is not None
+    assert Inspector().steps(run.id, 4, 4) == Inspector().steps(derived_run.id, 1, 1) == {}
