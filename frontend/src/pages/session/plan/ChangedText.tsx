@@ -18,13 +18,14 @@ interface Props {
 
 /** The changed places of a value, or its beginning if the recorded one is unknown. */
 export function ChangedText({ session, override, value }: Props): ReactElement {
-  const recordedValue = useRecordedValue(session, override);
-  if (recordedValue === undefined) return <LongText text={valueText(value)} limit={240} />;
-  const fields = fieldChanges(recordedValue, value);
-  if (!fields) return <Places before={valueText(recordedValue)} after={valueText(value)} />;
+  const recording = useRecordedValue(session, override);
+  if (recording === undefined) return <LongText text={valueText(value)} limit={240} />;
+  const fields = fieldChanges(recording.value, value);
   return (
     <>
-      {fields.map(({ name, before, after }) => (
+      {!recording.isOnly && <span className="muted">in step {recording.step}, the first of several: </span>}
+      {!fields && <Places before={valueText(recording.value)} after={valueText(value)} />}
+      {fields?.map(({ name, before, after }) => (
         <div key={name}>
           <span className="muted">{name}</span> <Places before={before} after={after} />
         </div>
@@ -49,19 +50,33 @@ function Places({ before, after }: { before: string; after: string }): ReactElem
   );
 }
 
-/** The value in the first step that the override changes. */
-function useRecordedValue({ source_run, fork_sequence_no }: SessionView, override: Override): JsonValue | undefined {
+interface RecordedValue {
+  value: JsonValue;
+  step: number;
+  /** The override changes no other step. */
+  isOnly: boolean;
+}
+
+/** The value in the first step that the override changes. Others may have another one. */
+function useRecordedValue(
+  { source_run, fork_sequence_no }: SessionView,
+  override: Override,
+): RecordedValue | undefined {
   const { match, prompt } = override;
   const first = typeof match.step === "number" ? match.step : Math.max(fork_sequence_no, match.since ?? 1);
   const { data: page } = useQuery({ ...stepsFromQuery(source_run, first), enabled: typeof match.step !== "string" });
-  const step = page?.steps.find(
+  const steps = (page?.steps ?? []).filter(
     ({ type, name, model }) =>
       (prompt ? type === "model" : type === (match.type ?? type)) &&
       (match.name === null || match.name === name) &&
       (match.model === null || match.model === model),
   );
+  const step = steps[0];
   const { data: detail } = useQuery({ ...stepQuery(step?.id ?? ""), enabled: step !== undefined });
-  return detail && recordedValueOf(detail, override);
+  const value = detail && recordedValueOf(detail, override);
+  if (value === undefined || !page || !step) return undefined;
+  const isOnly = match.step !== null || (steps.length === 1 && page.next === null);
+  return { value, step: step.sequence_no, isOnly };
 }
 
 function recordedValueOf({ input, output }: StepDetail, override: Override): JsonValue | undefined {

@@ -89,3 +89,29 @@ test("shows the changed place of a long prompt", () => {
   expect(container.querySelector("ins")?.textContent).toBe("Convert cents.");
   expect(container.querySelector("li")?.textContent).toContain("system prompt … ");
 });
+
+test("names the step whose prompt is compared where the override changes several", () => {
+  const session = aSession({
+    source_run: "r1",
+    fork_sequence_no: 5,
+    overrides: {
+      overrides: [
+        {
+          ...noSettings,
+          match: { ...anyStep, type: "model" },
+          prompt: { system: "Be kind. Convert cents." },
+        } as Override,
+      ],
+    },
+  });
+  const steps = [
+    aStep({ sequence_no: 6, id: "s6", type: "model" }),
+    aStep({ sequence_no: 8, id: "s8", type: "model" }),
+  ];
+  const input = { messages: [{ role: "system", content: "Be kind." }] };
+  const { container } = renderInApp(<Plan session={session} />, [
+    [stepsFromQuery("r1", 5).queryKey, { steps, next: null }],
+    [stepQuery("s6").queryKey, aStepDetail({ sequence_no: 6, id: "s6", input })],
+  ]);
+  expect(container.querySelector("li")?.textContent).toContain("system prompt in step 6, the first of several: ");
+});

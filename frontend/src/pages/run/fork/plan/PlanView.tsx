@@ -118,9 +118,12 @@ function Problems({
   );
 }
 
-/** Why steps are simulated although nothing is changed. */
+/** Steps that are simulated although nothing changes them, not even a call that is made again. */
 function UnrecordedSteps({ plan, onSelect }: { plan: Plan; onSelect: (step: number) => void }): ReactElement | null {
-  const steps = plan.steps.filter((step) => step.reason === "simulation_policy_fallback");
+  const steps = plan.steps.filter(
+    ({ reason, differs, because }) =>
+      reason === "simulation_policy_fallback" && differs.length === 0 && because.length === 0,
+  );
   if (steps.length === 0) return null;
   return (
     <Note>
