@@ -23,6 +23,7 @@ from typing import Final
 
 from diffing.schemas.evidence import ProbeOutcome
 from diffing.sequences.recurrence import Texts, distinct_words, recurs, recurs_in_words
+from diffing.sequences.word_hunks import hunks
 from replay.proofs.core.types import Atom, ProbeSpec
 from replay.proofs.ladder import leads
 from replay.proofs.ladder.facts import Facts, ProbeRequest, Space
@@ -41,8 +42,6 @@ _SUBJECT_WEIGHT: Final = 0.25
 _ANSWER_WEIGHT: Final = 3.0
 # The weight for what code did differently if different code made the recordings. A recorded trace outweighs it.
 _CODE_WEIGHT: Final = 1.0
-# The weight for another input of the run that only code reads. Nothing else explains what code does first.
-_INPUT_WEIGHT: Final = 1.5
 _OWN, _RELAY, _UNLIKELY, _NO_CAUSE, _REST = range(5)
 # The parts of the relays that were divided; a relay without parts has none.
 Parts = Mapping[str, Sequence[Atom]]
@@ -95,8 +94,6 @@ def ranking(
     code = _first_of_code(space, atoms) if other_code else None
 
     def order(atom: Atom) -> tuple[int, float]:
-        if atom.is_input:
-            return _OWN, -_INPUT_WEIGHT
         if atom is code:
             return _OWN, -max(_CODE_WEIGHT, weights.get(atom.id, 0))
         if atom.is_by_code:
@@ -191,6 +188,9 @@ def _standing(space: Space, atom: Atom) -> int:
             return _NO_CAUSE
         is_doubtful = False in effects or atom.id in space.traceless
         return _UNLIKELY if is_doubtful and True not in effects else _OWN
+    if atom.is_input:
+        # Code reads values. A sentence more is for a model.
+        return _RELAY if any(hunk.base and hunk.candidate for hunk in hunks(*atom.texts[0])) else _REST
     if not atom.is_relay:
         return _RELAY if atom.category == "structure" else _REST
     return _NO_CAUSE if atom.certificate is not None or _is_enough(space.facts, atom) is False else _RELAY

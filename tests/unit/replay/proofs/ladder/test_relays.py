@@ -255,9 +255,13 @@ def test_change_that_moves_an_output_which_recurs_in_the_answer_comes_first(
     assert (proof.primary, proof.atoms[0].id) == ([], first)
 
 
-def test_input_that_only_code_reads_comes_before_what_code_did() -> None:
-    own_input = replace(change("input", ("40 kg", "4 kg"), why_not="code reads it"), is_input=True)
+@pytest.mark.parametrize(
+    ("texts", "first"),
+    [(("Ship 40 kg.", "Ship 4 kg."), "input"), (("Ship 40 kg.", "Ship 40 kg. Please hurry."), "relay")],
+)
+def test_edited_input_comes_before_what_code_did(texts: tuple[str, str], first: str) -> None:
+    """Only code reads it. It reads values, and no sentence more."""
+    own_input = replace(change("input", texts, why_not="code reads it"), is_input=True)
     relay = change("relay", ("large", "small"), why_not="code may derive it", is_relay=True)
-    atoms = [relay, change("other"), own_input]
-    proof = prove(Case(question=QUESTION, atoms=atoms), Replays({("base", "other"): BASE}), Budget())
-    assert [atom.id for atom in proof.atoms if atom.parent is None][:2] == ["input", "relay"]
+    proof = prove(Case(question=QUESTION, atoms=[own_input, relay]), Replays({}), Budget())
+    assert next(atom.id for atom in proof.atoms if atom.parent is None) == first
