@@ -54,6 +54,8 @@ class Forkpoint(TraceServer):
     def __init__(self, home: Path) -> None:
         super().__init__(home)
         self._server = Server(home, "--no-demo")
+        # Of each run that the list has shown.
+        self._steps: dict[str, int] = {}
 
     def __enter__(self) -> "Forkpoint":
         self._server.start()
@@ -64,13 +66,20 @@ class Forkpoint(TraceServer):
         self._server.stop()
 
     def count_spans(self) -> int:
-        """Add up the steps of all runs in the list, which counts the newest revision of each."""
-        steps, cursor = 0, ""
+        """Add up the steps of all runs in the list, which counts the newest revision of each.
+
+        Other servers answer with one number, and a page takes 30 ms of processor time. So only the beginning of the
+        list is read, up to a page that is known; all of it, once its beginning is known.
+        """
+        cursor, has_news = "", False
         while True:
             page = self.ask("GET", "/api/v1/runs", params={"limit": _PAGE, "cursor": cursor})
-            steps += sum(int(run["steps"]) for run in page["runs"])
-            if page["next"] is None:
-                return steps
+            steps = {run["external_id"]: int(run["steps"]) for run in page["runs"]}
+            is_known = steps.items() <= self._steps.items()
+            self._steps |= steps
+            if page["next"] is None or (has_news and is_known):
+                return sum(self._steps.values())
+            has_news = has_news or not is_known
             cursor = page["next"]
 
 
