@@ -4,14 +4,11 @@ import {
   BaseEdge,
   Controls,
   Handle,
-  MarkerType,
   Position,
   ReactFlow,
   useReactFlow,
   useStoreApi,
-  type Edge,
   type EdgeProps,
-  type Node as FlowNode,
   type NodeProps,
 } from "@xyflow/react";
 import "@xyflow/react/dist/style.css";
@@ -24,9 +21,10 @@ import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { useSelectedNumber } from "../selection";
-import type { StepPlans, StepPlan } from "../stepPlans";
+import type { StepPlans } from "../stepPlans";
 import { edgeWords } from "../edgeKinds";
 import { firstVisible, layout, NODE_LIMIT, provenance, spanOf, STRENGTH, type GraphNode } from "./graph";
+import { dashes, HEIGHT, useGraphElements, WIDTH, type StepFlowNode } from "./graphElements";
 import classes from "./StepGraph.module.css";
 import type { Node } from "./tree";
 
@@ -37,21 +35,8 @@ interface Props {
   plans: StepPlans | null;
   onSelect: (sequenceNo: number) => void;
 }
-type StepFlowNode = FlowNode<{ row: Node; plan: StepPlan | null; fork: boolean }, "step">;
 
-const WIDTH = 220;
-const HEIGHT = 42;
 const VISIBLE_LIMIT = 12;
-
-/** Line style by kind of provenance: the more certain, the more solid. */
-const dashes: Record<RunEdge["kind"], string | undefined> = {
-  tool_call_id: undefined,
-  link: "12 4",
-  history: "7 4",
-  digest: "2 3",
-  text: "1 6",
-  value: "1 10",
-};
 
 /** The steps as a graph: containment and order, with the data flow on the right. */
 export default function StepGraph({ run, rows, fork, plans, onSelect }: Props): ReactElement {
@@ -59,40 +44,12 @@ export default function StepGraph({ run, rows, fork, plans, onSelect }: Props): 
   const scheme = useComputedColorScheme("light");
   const start = firstVisible(rows, selectedNumber);
   const graph = useMemo(() => layout(rows, start), [rows, start]);
-  const nodes = useMemo<StepFlowNode[]>(
-    () =>
-      graph.nodes.map(({ sequenceNo, x, y, row }) => ({
-        id: String(sequenceNo),
-        type: "step",
-        position: { x, y },
-        width: WIDTH,
-        height: HEIGHT,
-        selected: sequenceNo === selectedNumber,
-        ariaLabel: `${sequenceNo} ${row.step.type} ${row.step.name}`,
-        data: { row, plan: plans?.get(sequenceNo) ?? null, fork: sequenceNo === fork },
-      })),
-    [graph, selectedNumber, fork, plans],
-  );
   const provenanceEdges = useQuery({ ...edgesQuery(run, spanOf(graph.nodes)), enabled: graph.nodes.length > 0 });
   const visibleEdges = useMemo(
     () => provenance(provenanceEdges.data ?? [], graph.nodes),
     [provenanceEdges.data, graph],
   );
-  const edges = useMemo<Edge[]>(
-    () => [
-      ...graph.edges.map(({ source, target, kind }) => ({
-        id: `${source}-${target}`,
-        source: String(source),
-        target: String(target),
-        type: "smoothstep",
-        sourceHandle: "after",
-        targetHandle: kind,
-        focusable: false,
-      })),
-      ...visibleEdges.map((edge) => fedEdge(edge, selectedNumber)),
-    ],
-    [graph, visibleEdges, selectedNumber],
-  );
+  const { nodes, edges } = useGraphElements({ graph, visibleEdges, selectedNumber, fork, plans });
   return (
     <div className={classes.graph}>
       {graph.hidden > 0 && (
@@ -154,32 +111,6 @@ function FollowSelection({ node }: { node: GraphNode | undefined }): null {
   });
   useEffect(() => centerSelection(), [node?.sequenceNo]);
   return null;
-}
-
-function fedEdge({ producer, consumer, kind }: RunEdge, selectedNumber: number | null): Edge {
-  const isNearSelection = producer === selectedNumber || consumer === selectedNumber;
-  return {
-    id: `fed-${producer}-${consumer}`,
-    source: String(producer),
-    target: String(consumer),
-    sourceHandle: "gives",
-    targetHandle: "takes",
-    type: "fed",
-    focusable: false,
-    zIndex: isNearSelection ? 2 : 1,
-    markerEnd: {
-      type: MarkerType.ArrowClosed,
-      width: 14,
-      height: 14,
-      color: isNearSelection ? "var(--accent)" : "var(--live)",
-    },
-    ariaLabel: `Step ${producer} fed step ${consumer}: ${edgeWords[kind]}`,
-    style: {
-      stroke: isNearSelection ? "var(--accent)" : "var(--live)",
-      strokeWidth: isNearSelection ? 2 : 1.25,
-      ...(dashes[kind] !== undefined && { strokeDasharray: dashes[kind] }),
-    },
-  };
 }
 
 function Legend({ kinds }: { kinds: readonly RunEdge["kind"][] }): ReactElement | null {
