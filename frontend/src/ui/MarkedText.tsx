@@ -1,6 +1,7 @@
 import { Tooltip } from "@mantine/core";
 import { IconLock } from "@tabler/icons-react";
 import { createContext, useContext, type ReactElement } from "react";
+import { lookup } from "@/ui/format/lookup";
 import { FAILURE_KIND, splitMarkers } from "@/ui/format/markers";
 import classes from "./MarkedText.module.css";
 
@@ -22,7 +23,7 @@ export function MarkedText({ text }: { text: string }): ReactElement {
 /** The mark of one value: its kind and the beginning of its digest, by which equal values are recognized. */
 function Mark({ kind, digest }: { kind: string; digest: string }): ReactElement {
   const reasons = useContext(RedactionReasons);
-  const reason = reasons[kind] ?? "Not stored";
+  const reason = lookup(reasons, kind) ?? "Not stored";
   const fate = digest ? "Redacted" : kind === FAILURE_KIND ? "Blocked" : "Dropped";
   return (
     <Tooltip

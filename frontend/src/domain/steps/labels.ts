@@ -1,5 +1,6 @@
 // Descriptions of labels, shared by all pages.
 import type { Label, LabelCounts, PlannedStep, StepStatus } from "@/api/schema";
+import { lookup } from "@/ui/format/lookup";
 
 export type Mark = Label | "failed";
 
@@ -46,7 +47,7 @@ const reasons: Record<string, string> = {
 };
 
 export function reasonSentence(reason: string): string {
-  return reasons[reason] ?? reason.replaceAll("_", " ");
+  return lookup(reasons, reason) ?? reason.replaceAll("_", " ");
 }
 
 /** Number of steps that keep their output without proof that the change does not reach them. */

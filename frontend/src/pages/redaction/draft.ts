@@ -1,4 +1,5 @@
 import type { FieldRule, RedactionPolicyRequest, RedactionPolicyView } from "@/api/schema";
+import { lookup } from "@/ui/format/lookup";
 
 /** A policy that is being edited. */
 export type Draft = Pick<RedactionPolicyRequest, "secrets" | "personal_data" | "rules">;
@@ -35,7 +36,7 @@ export function readSample(text: string): unknown {
 const ABBREVIATIONS: Record<string, string> = { iban: "IBAN", "ip-address": "IP address", "us-ssn": "US SSN" };
 
 export function personalDataWords(kind: string): string {
-  return ABBREVIATIONS[kind] ?? kind.replaceAll("-", " ");
+  return lookup(ABBREVIATIONS, kind) ?? kind.replaceAll("-", " ");
 }
 
 /** The path under which a model's messages show what a rule denies in outputs; empty if a rule denies it there, too. */

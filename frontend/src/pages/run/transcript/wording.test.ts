@@ -30,6 +30,8 @@ test("says what a model does", () => {
 test("names the author of a message", () => {
   expect(roleWord(aTurn({ role: "user" }))).toBe("User");
   expect(roleWord(aTurn({ role: "user", name: "critic" }))).toBe("User · critic");
+  expect(roleWord(aTurn({ role: "constructor" }))).toBe("constructor");
+  expect(roleWord(aTurn({ role: "__proto__" }))).toBe("__proto__");
   expect(roleWord(aTurn({ role: "narrator" }))).toBe("narrator");
 });
 

@@ -2,6 +2,7 @@
 import type { StepSummary, TranscriptStep, Turn, TurnCall } from "@/api/schema";
 import { isFailed } from "@/domain/steps/labels";
 import { entriesOf, isObject, jsonInText } from "@/ui/format/json";
+import { lookup } from "@/ui/format/lookup";
 import { count, pluralize } from "@/ui/format/numbers";
 
 const ROLES: Record<string, string> = {
@@ -15,7 +16,7 @@ const ROLES: Record<string, string> = {
 
 /** The author of a message. */
 export function roleWord({ role, name }: Turn): string {
-  const word = ROLES[role] ?? (role || "Message");
+  const word = lookup(ROLES, role) ?? (role || "Message");
   return name ? `${word} · ${name}` : word;
 }
 

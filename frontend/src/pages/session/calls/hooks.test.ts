@@ -30,3 +30,7 @@ test("changed arguments show the original ones", () => {
 test("a failed hook made no decision", () => {
   expect(outcomeWords({ ...OUTCOME, hook: "", decision: { action: "continue" } }).action).toBe("did not answer");
 });
+
+test.each(["constructor", "__proto__"])("an action named %s is none", (action) => {
+  expect(outcomeWords({ ...OUTCOME, decision: { action } })).toMatchObject({ action: "did not answer", tone: "plain" });
+});

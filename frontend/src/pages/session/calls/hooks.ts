@@ -1,6 +1,7 @@
 // Descriptions of hook outcomes.
 import type { HookOutcomeView } from "@/api/schema";
 import { isBranch, preview } from "@/ui/format/json";
+import { lookup } from "@/ui/format/lookup";
 
 export interface HookWords {
   /** The decision, or a note that there was none. */
@@ -25,9 +26,10 @@ export function outcomeWords(outcome: HookOutcomeView): HookWords {
   const action = typeof decision.action === "string" ? decision.action : "";
   const message = decision.message ?? decision.reason ?? decision.text ?? decision.args ?? "";
   return {
-    action: HOOK_ACTIONS[action] ?? "did not answer",
+    action: lookup(HOOK_ACTIONS, action) ?? "did not answer",
     message: typeof message === "string" ? message : preview(message, 160),
     request: action === "modify_args" ? preview(outcome.asked, 160) : "",
-    tone: action === "deny" || action === "stop" ? "failed" : action in HOOK_ACTIONS ? "simulated" : "plain",
+    tone:
+      action === "deny" || action === "stop" ? "failed" : Object.hasOwn(HOOK_ACTIONS, action) ? "simulated" : "plain",
   };
 }
