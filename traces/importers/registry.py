@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from traces.importers import detection
+from traces.importers import detection, rejections
 from traces.importers.catalogue.agents import AGENTS
 from traces.importers.catalogue.conversations import CONVERSATIONS
 from traces.importers.catalogue.frameworks import FRAMEWORKS
@@ -22,7 +22,7 @@ def detect(sample: Sample) -> Importer:
     """Return the importer with the highest confidence. Raises `BadFile` if there is none."""
     confidence, best = _best_match(sample)
     if confidence <= 0:
-        raise detection.explain_rejection(sample)
+        raise rejections.explain_rejection(sample)
     return best
 
 
@@ -38,7 +38,7 @@ def detect_shape(sample: Sample) -> tuple[Importer, Shape | None]:
         if shape_confidence > confidence:
             confidence, best, best_shape = shape_confidence, importer, shape
     if confidence <= 0:
-        raise detection.explain_rejection(sample)
+        raise rejections.explain_rejection(sample)
     return best, best_shape
 
 

@@ -14,7 +14,7 @@ from typing import IO, Final
 
 from traces.bundles import archive
 from traces.errors import ProblemError
-from traces.importers import detection, registry
+from traces.importers import registry, rejections
 from traces.importers.files import archive_members, file_opener
 from traces.importers.files.archive_members import Member
 from traces.importers.files.archives import Archive
@@ -119,7 +119,7 @@ def _events_of(state: _Reading, number: int, file: NamedFile, total: int) -> Ite
     elif archive_members.is_zip(head):
         yield from _read_zip(state, number, file, _whole_sample(file.name, head, stream), total)
     elif state.format == registry.BUNDLE:
-        raise BadFile(detection.NO_BUNDLE, "byte 0")
+        raise BadFile(rejections.NO_BUNDLE, "byte 0")
     else:
         yield from _read_recording(state, number, file, _sample(file.name, head), stream, total)
 
@@ -139,7 +139,7 @@ def _read_zip(state: _Reading, number: int, file: NamedFile, sample: Sample, tot
     if state.format in {None, registry.BUNDLE} and archive.is_bundle(io.BytesIO(sample.head)):
         yield BundleRead(number)
     elif state.format == registry.BUNDLE:
-        raise BadFile(detection.NO_BUNDLE, "byte 0")
+        raise BadFile(rejections.NO_BUNDLE, "byte 0")
     elif registry.is_accepted(sample, state.format):
         yield from _read_recording(state, number, file, sample, io.BytesIO(), total)
     else:
