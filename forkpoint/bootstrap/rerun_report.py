@@ -12,6 +12,7 @@ _FROM_REPLAY: Final = "with the output of a replay"
 _STEPS: Final = {
     "unused_steps": "recorded calls that were not made",
     "unapplied_steps": "changes that were not applied, because the agent did not make the recorded call",
+    "changed_checks": "checks that decide differently",
     "covered_steps": "not made, presumably because a tool that was answered had made them",
 }
 

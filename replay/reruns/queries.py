@@ -12,6 +12,7 @@ from replay.core.vocabulary import RerunDecision
 from replay.models import Rerun, RerunCall, RerunToolCall
 from replay.overrides.profile import OverrideProfile
 from replay.reruns import recordings
+from replay.reruns.core import checks
 from replay.reruns.recordings import span_of
 from replay.reruns.schemas import RerunBudget, RerunDifference, RerunName, RerunTool, RerunView
 from replay.resolution.replay_outputs import REAL_ANSWERS
@@ -77,6 +78,7 @@ def view(rerun: Rerun) -> RerunView:
         unused_steps=[no for no in missing_steps if no not in covered_steps],
         covered_steps=covered_steps,
         unapplied_steps=[] if rerun.run_id is None else unapplied_steps(rerun, rerun.run_id),
+        changed_checks=_changed_checks(rerun),
         names=[RerunName(kind=kind, old=old, new=new) for kind, old, new in rerun.names],
         tools=_tools(rerun),
         hosts=rerun.hosts,
@@ -96,6 +98,13 @@ def unapplied_steps(rerun: Rerun, run_id: UUID) -> list[int]:
     numbers = {id: no for id, no in steps if {str(id), str(no)} & refs}
     reached_ids = Step.objects.filter(run=run_id, source_step__in=numbers).values_list("source_step", flat=True)
     return sorted(numbers[id] for id in numbers.keys() - set(reached_ids))
+
+
+def _changed_checks(rerun: Rerun) -> list[int]:
+    """Return the recorded checks that decided differently in the run of a rerun; none without one."""
+    if rerun.run_id is None:
+        return []
+    return checks.changed_numbers(recordings.load_checks(rerun.source_run_id), recordings.load_checks(rerun.run_id))
 
 
 def _replay_outputs(rerun: Rerun, numbers: Collection[int | None]) -> set[int]:

@@ -112,6 +112,7 @@ class RerunView(Schema):
     the agent asked for; `refusal` is why the first of them got none. `unused_steps` are recorded calls that the agent
     did not make, and `covered_steps` those that tools presumably made, whose outcome was given instead.
     `unapplied_steps` are those whose results the fork sets, but the agent did something else in their place.
+    `changed_checks` are recorded checks of the agent that decided differently, where a run became of the rerun.
     """
 
     id: UUID
@@ -140,6 +141,7 @@ class RerunView(Schema):
     unused_steps: list[int]
     covered_steps: list[int]
     unapplied_steps: list[int]
+    changed_checks: list[int]
     names: list[RerunName]
     tools: list[RerunTool]
     # Outside the gateway, that the agent asked for.

@@ -216,7 +216,7 @@ def end(rerun: Rerun, exit_code: int, *, writes_run: bool = False) -> Rerun:
         if rerun.ended_at is not None:
             return rerun
         rerun.ended_at, rerun.exit_code = datetime.now(UTC), exit_code
-        if rerun.profile is not None and (writes_run or not rerun.is_comparison or not queries.is_as_recorded(rerun)):
+        if rerun.profile is not None and (writes_run or not rerun.is_comparison or _differs(rerun)):
             rerun.run = derived_run.write(rerun, RunStatus.FAILED if exit_code else RunStatus.COMPLETED)
         rerun.save()
         if exit_code == 0 and not _lacks_answer(rerun):
@@ -226,6 +226,11 @@ def end(rerun: Rerun, exit_code: int, *, writes_run: bool = False) -> Rerun:
     if rerun.run is not None:
         _compare(rerun, rerun.run.id)
     return rerun
+
+
+def _differs(rerun: Rerun) -> bool:
+    """Return whether the agent of a comparison made other calls than recorded, or its checks decided differently."""
+    return not queries.is_as_recorded(rerun) or derived_run.changes_checks(rerun)
 
 
 def _lacks_answer(rerun: Rerun) -> bool:

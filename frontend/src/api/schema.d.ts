@@ -7170,6 +7170,7 @@ export interface components {
          *     the agent asked for; `refusal` is why the first of them got none. `unused_steps` are recorded calls that the agent
          *     did not make, and `covered_steps` those that tools presumably made, whose outcome was given instead.
          *     `unapplied_steps` are those whose results the fork sets, but the agent did something else in their place.
+         *     `changed_checks` are recorded checks of the agent that decided differently, where a run became of the rerun.
          */
         RerunView: {
             /**
@@ -7229,6 +7230,8 @@ export interface components {
             covered_steps: number[];
             /** Unapplied Steps */
             unapplied_steps: number[];
+            /** Changed Checks */
+            changed_checks: number[];
             /** Names */
             names: components["schemas"]["RerunName"][];
             /** Tools */

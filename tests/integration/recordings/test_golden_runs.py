@@ -26,6 +26,15 @@ CHANGED_AGENT = AGENT.replace("messages = [", 'messages = [{"role": "system", "c
 NONCE_AGENT = "import random\n" + AGENT.replace(
     '"tools": tools, ', '"tools": tools, "nonce": random.randrange(10**9), '
 )
+CHECKED_AGENT = (
+    AGENT
+    + """
+from forkpoint import recorder
+for place in range(2):
+    with recorder.validator("style") as check:
+        check.decide(place == 0 or WORD in answer["choices"][0]["message"]["content"], "it needs the word")
+"""
+)
 NAMES = ("OPENAI", "ANTHROPIC", "GEMINI", "GOOGLE", "FORKPOINT", "GITHUB")
 
 
@@ -111,6 +120,23 @@ def test_difference_fails_until_it_is_accepted(
     [entry] = json.loads(document.stdout)["golden"]
     assert (document.returncode, entry["verdict"], entry["report"]["exact"]) == (0, "same", 3), document.stderr
     assert len(models.requests) == before + 3
+
+
+def test_check_that_decides_differently_fails(server: Server, models: ModelServer, tmp_path: Path) -> None:
+    agents = {word: f"WORD = {word!r}\n{CHECKED_AGENT}" for word in ("noon", "midnight")}
+    run, home = run_of(record(server, agents["noon"], "plain", "Weather and time?")), {"FORKPOINT_HOME": str(tmp_path)}
+    wait_until(lambda: HTTP.get(f"{server.url}/api/v1/runs/{run}").json().get("sealed"), 30)
+    export = HTTP.post(f"{server.url}/api/v1/bundles/export", json={"run": run}, timeout=patience_s(60))
+    path = tmp_path / "checked.zip"
+    path.write_bytes(export.content)
+    same = ci(path, agents["noon"], "--url", server.url, **home)
+    assert (same.returncode, same.stdout) == (0, f"● {path}: same\n"), same.stderr
+    change = ci(path, agents["midnight"], "--url", server.url, "--json", **home)
+    [entry] = json.loads(change.stdout)["golden"]
+    steps = HTTP.get(f"{server.url}/api/v1/runs/{run}/full-steps").json()["steps"]
+    last_check = [step["sequence_no"] for step in steps if step["type"] == "validator"][-1]
+    assert (change.returncode, entry["verdict"], entry["report"]["changed_checks"]) == (5, "changed", [last_check])
+    assert (entry["report"]["exact"], entry["diff"] is None) == (3, False)
 
 
 def test_golden_run_is_replayed_without_a_server(golden: Path, models: ModelServer, tmp_path: Path) -> None:

@@ -131,7 +131,8 @@ def _replacement_refusal(path: Path) -> str:
 
 
 def _is_same(report: Mapping[str, Any]) -> bool:
-    return not (_has_refusals(report) or report["divergence"] or report["unused_steps"])
+    has_changed = report["divergence"] or report["unused_steps"] or report["changed_checks"]
+    return not (_has_refusals(report) or has_changed)
 
 
 def _has_refusals(report: Mapping[str, Any]) -> bool:

@@ -60,6 +60,8 @@ class Result:
             return f"the agent calls {one_line(refusals[0])} in another way than recorded"
         if steps := report.get("unused_steps"):
             return f"the agent does not make the recorded call of step {steps[0]}"
+        if steps := report.get("changed_checks"):
+            return f"the agent's own check of step {steps[0]} decides differently"
         if report.get("misses"):
             return "a call of the agent is not in the recording"
         return f"the agent ended with exit code {self.exit_code}" if self.exit_code else self.verdict.value

@@ -9,7 +9,8 @@ from cockpit.cli.commands.golden.results import Result, Verdict, annotations, ju
 
 def report(**values: Any) -> dict[str, Any]:
     counts = dict.fromkeys(("exact", "from_replay", "cached", "live", "overridden", "misses"), 0)
-    lists: dict[str, Any] = {name: [] for name in ("names", "tools", "unused_steps", "unapplied_steps")}
+    names = ("names", "tools", "unused_steps", "unapplied_steps", "changed_checks")
+    lists: dict[str, Any] = {name: [] for name in names}
     return {"id": "r1", "run": "b1", "is_fork": False, "divergence": None, **counts, **lists, **values}
 
 
@@ -41,6 +42,7 @@ def test_headline_names_the_first_difference() -> None:
 
     assert headline(divergence={"step": 2, "path": "/model"}) == "the agent differs from step 2 at /model"
     assert headline(unused_steps=[4, 6]) == "the agent does not make the recorded call of step 4"
+    assert headline(changed_checks=[7, 9]) == "the agent's own check of step 7 decides differently"
     assert headline(misses=1) == "a call of the agent is not in the recording"
     assert headline(3) == "the agent ended with exit code 3"
 
