@@ -37,6 +37,9 @@ _TOKEN: Final = re.compile(
 )
 _DIGIT: Final = re.compile(r"\d")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+# Of the whole part of a number, and characters of all of it.
+_MOST_DIGITS: Final = 12
+_LONGEST_NUMBER: Final = 40
 _GROUP_COMMA: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _LIST_MARKER: Final = re.compile(r"^[^\S\n]*+(?:step )?\d{1,2}[.):](?=\s)", re.IGNORECASE | re.MULTILINE)
 _DIGITS: Final = re.compile(r"\d{3,}")
@@ -113,7 +116,9 @@ def _is_placeholder(digits: str) -> bool:
 
 
 def number(token: str) -> float | None:
-    return float(token) if _NUMBER.fullmatch(token) and len(token) <= 12 else None
+    """Value of a number; None for ids. A fraction may be as long as floats make it."""
+    is_number = _NUMBER.fullmatch(token) and len(token.partition(".")[0]) <= _MOST_DIGITS
+    return float(token) if is_number and len(token) <= _LONGEST_NUMBER else None
 
 
 def leaves(value: JSONValue, left_out: Callable[[JSONObject], bool] | None = None, path: str = "") -> Iterator[Leaf]:

@@ -91,7 +91,10 @@ class _KnownValues:
         ):
             return True
         amount = _amount(token)
-        if amount is None or not (amount in sums or amount in self.sums or self._is_computed(amount)):
+        if amount is None:
+            return False
+        # A result such as 14.060000000000002 is stated as 14.06.
+        if not (amount in self.amounts or amount in sums or amount in self.sums or self._is_computed(amount)):
             return False
         self.amounts[amount] = None
         return True

@@ -175,6 +175,13 @@ def test_sum_of_listed_prices_is_supported() -> None:
     assert places_of(wrong, PlaceKind.UNSUPPORTED_CLAIM)
 
 
+def test_rounded_amount_is_supported() -> None:
+    """Floats leave fractions that nobody states."""
+    payment = ToolCall("pay_order", {"id": "W-4410"}, '{"amount": 14.060000000000002, "fee": 3.456}')
+    assert not places_of(desk(payment, Reply("You paid 14.06 and 3.46.")), PlaceKind.UNSUPPORTED_CLAIM)
+    assert places_of(desk(payment, Reply("You paid 14.07.")), PlaceKind.UNSUPPORTED_CLAIM)
+
+
 def test_own_words_support_nothing() -> None:
     run = order_desk([("Hello", (Reply("You have 37 points."),)), ("Sure?", (Reply("Yes, 37 points."),))])
     [place] = places_of(run, PlaceKind.UNSUPPORTED_CLAIM)
