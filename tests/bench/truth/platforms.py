@@ -82,7 +82,7 @@ def _observation(step: RecordedStep, ids: Mapping[str, str]) -> JSONObject:
         return {
             **observation,
             "input": {"messages": _messages(request), "tools": _tools(request)},
-            "output": _message(Message(ModelAnswer(step.output).message)),
+            "output": wire_message(Message(ModelAnswer(step.output).message)),
             "model": step.model,
             "modelParameters": as_object(request.parameters),
         }
@@ -111,7 +111,7 @@ def _langsmith_run(step: RecordedStep, ids: Mapping[str, str], root: str) -> JSO
         "outputs": outputs,
     }
     if step.type is StepType.MODEL:
-        request, answer = ModelRequest(step.input), _message(Message(ModelAnswer(step.output).message))
+        request, answer = ModelRequest(step.input), wire_message(Message(ModelAnswer(step.output).message))
         settings: JSONObject = {"model": step.model, **as_object(request.parameters)}
         choices: list[JSONValue] = [{"message": answer, "finish_reason": "stop"}]
         metadata: JSONObject = {"ls_provider": step.provider, "ls_model_name": step.model}
@@ -131,14 +131,14 @@ def _langsmith_run(step: RecordedStep, ids: Mapping[str, str], root: str) -> JSO
 
 
 def _messages(request: ModelRequest) -> list[JSONValue]:
-    return [_message(Message(message)) for message in request.messages]
+    return [wire_message(Message(message)) for message in request.messages]
 
 
 def _tools(request: ModelRequest) -> list[JSONValue]:
     return [{"type": "function", "function": tool} for tool in request.tools]
 
 
-def _message(message: Message) -> JSONObject:
+def wire_message(message: Message) -> JSONObject:
     """A message as OpenAI's API writes it."""
     plain: JSONObject = {"role": message.role, "content": message.content}
     if message.role == "tool":

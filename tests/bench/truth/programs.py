@@ -37,13 +37,16 @@ class Program:
 
     def run(self, changes: Changes) -> Runtime:
         runtime = Runtime(changes)
+        self.run_in(runtime)
+        return runtime
+
+    def run_in(self, runtime: Runtime) -> None:
         agent = Agent(runtime, Random(self.seed))
         with runtime.container("agent", StepType.AGENT, {"task": "Serve the customer"}) as output:
             for number, customer in enumerate(self.customers):
                 agent.values = [customer, *([agent.values[-1]] if number and self.remembers else [])]
                 self._serve(agent, number * len(self.statements))
             output["text"] = as_text(agent.values[-1])
-        return runtime
 
     def _serve(self, agent: Agent, first: int) -> None:
         for number, statement in enumerate(self.statements):

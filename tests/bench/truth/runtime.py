@@ -70,9 +70,7 @@ class Runtime:
             "parameters": {"temperature": settings.get("temperature", temperature)},
         }
         if tools:
-            request["tools"] = settings.get("tools") or [
-                {"name": name, "description": f"Does {name}"} for name in tools
-            ]
+            request["tools"] = settings.get("tools") or [*map(tool_schema, tools)]
         output: JSONObject = as_object(edit.get("output")) or {
             "message": brain.answer(request, model, self._call_ids(key)),
             "finish_reason": "stop",
@@ -130,7 +128,7 @@ class Runtime:
         settings = as_object(edit.get("prompt"))
         template = str(settings.get("template", template))
         variables = {**variables, **as_object(settings.get("variables"))}
-        text = re.sub(r"\{(\w+)\}", lambda match: str(variables.get(match[1], "")), template)
+        text = rendered(template, variables)
         request: JSONObject = {"template": template, "variables": variables}
         self._record(key, StepType.PROMPT, "template", request, {"text": text})
         return text
@@ -173,6 +171,9 @@ class Runtime:
         self.steps[index] = replace(self.steps[index], output=result, status=status, ended_at=self._now())
         output["result"] = result if status is StepStatus.OK else f"Error: {json.dumps(result)}"
 
+    def answer_without_step(self, place: str, name: str, arguments: JSONObject, result: JSONValue) -> None:
+        """Note that another step answered a model's call of a tool; a recording need not show that."""
+
     def choose(self, place: str, choice: JSONValue) -> None:
         """Note what code chose at a place."""
         self.choices.append((place, choice))
@@ -206,6 +207,15 @@ class Runtime:
                 **columns,
             )
         )
+
+
+def tool_schema(name: str) -> JSONObject:
+    return {"name": name, "description": f"Does {name}"}
+
+
+def rendered(template: str, variables: JSONObject) -> str:
+    """Text of a template with its variables."""
+    return re.sub(r"\{(\w+)\}", lambda match: str(variables.get(match[1], "")), template)
 
 
 def find_rules(query: str, top_k: int) -> list[JSONValue]:

@@ -14,6 +14,8 @@ from traces.payloads.messages import Message
 Statement = Callable[[Agent], JSONValue]
 _TOOLS: Final = ("get_order", "convert", "save_note", "read_note")
 _MAX_TURNS: Final = 4
+# Tools whose calls an agent or a search answers, without a step of their own.
+IMPLICIT_TOOLS: Final = frozenset({"ask_expert", "find_rules"})
 
 
 def ask(agent: Agent) -> JSONValue:
@@ -184,8 +186,11 @@ def run_loop(agent: Agent, messages: list[JSONValue], tools: tuple[str, ...] | l
         message = agent.run.model(agent.place, messages, tools=tools)
         messages.append(message)
         for call in Message(message).calls:
-            result = _answer(agent, str(call["name"]), fields(call["arguments"]), str(call["id"]))
-            messages.append({"role": "tool", "tool_call_id": call["id"], "content": as_text(result)})
+            name, arguments, call_id = str(call["name"]), fields(call["arguments"]), str(call["id"])
+            result = _answer(agent, name, arguments, call_id)
+            if name in IMPLICIT_TOOLS:
+                agent.run.answer_without_step(agent.place, name, arguments, result)
+            messages.append({"role": "tool", "tool_call_id": call_id, "content": as_text(result)})
         if not Message(message).calls:
             break
     return content_of(message)
