@@ -41,9 +41,8 @@ export function TourPage(): ReactElement {
         <p className={classes.below}>
           <span>The demo’s model is a local program, not an LLM.</span>
           {tour?.run && <Link {...paths.run(tour.run)}>Open the full run</Link>}
-          <span>
-            <Link {...paths.connect()}>Send your own runs</Link>, or drop a file here
-          </span>
+          <Link {...paths.connect()}>Send your own runs</Link>
+          <span>or drop a file here</span>
         </p>
       </div>
     </div>
