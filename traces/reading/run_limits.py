@@ -36,6 +36,8 @@ _TOO_LARGE_RUNS: Final = (
 # beginning, and `{}` can be a step.
 MOST_STEPS: Final = 20_000
 BYTES_PER_STEP: Final = 24
+# A short chat has steps for its agent, its turn and its output beside those of its messages.
+STEPS_PER_RUN: Final = 5
 READ_BYTES_PER_PACKED_BYTE: Final = 4
 _TOO_MANY_STEPS: Final = (
     "the runs of a file of this size may have {maximum:,} steps, and these have more: nothing was imported from here "
@@ -93,7 +95,7 @@ class RunLimits:
         if self._runs > max_runs:
             return _TOO_MANY_RUNS.format(maximum=max_runs)
         size = min(self.read_bytes, self.size * READ_BYTES_PER_PACKED_BYTE)
-        max_steps = max(MOST_STEPS, size // BYTES_PER_STEP)
+        max_steps = max(MOST_STEPS, size // BYTES_PER_STEP + STEPS_PER_RUN * self._runs)
         if self._steps > max_steps:
             return _TOO_MANY_STEPS.format(maximum=max_steps)
         return _TOO_LARGE_RUNS.format(maximum=self._max_bytes) if self._bytes > self._max_bytes else ""

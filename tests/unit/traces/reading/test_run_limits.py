@@ -109,3 +109,12 @@ def test_steps_of_archives_are_counted_by_what_they_unpack_to() -> None:
     events = list(file_reader.read_files([NamedFile(name="x.zip", file=io.BytesIO(target.getvalue()))]))
     (run,) = (event.run for event in events if isinstance(event, RunRead))
     assert len(run.steps) > run_limits.MOST_STEPS
+
+
+def test_short_chats_are_all_read() -> None:
+    line = b'{"messages":[{"role":"user","content":"%d"},{"role":"assistant","content":"ok"}]}'
+    data = b"\n".join(line % number for number in range(6_000))
+    events = list(file_reader.read_files([NamedFile(name="x.jsonl", file=io.BytesIO(data))]))
+    runs = [event.run for event in events if isinstance(event, RunRead)]
+    assert len(runs) == 6_000
+    assert sum(len(run.steps) for run in runs) > run_limits.MOST_STEPS
