@@ -11,6 +11,7 @@ from tests.bench.truth.judging import MEMORY, Truth, findings
 from tests.bench.truth.programs import Program, random_changes, random_program
 from tests.bench.truth.running.forking import Bench, overrides
 from tests.bench.truth.runtime import NOTE_TOOLS, Changes, Runtime
+from tests.bench.truth.statements import IMPLICIT_TOOLS
 from traces.core.canonical import digest
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
@@ -73,7 +74,9 @@ def measure(bench: Bench, seed: str, tally: Tally) -> None:
     """Record, fork and judge one program."""
     program, random = random_program(seed), Random(f"{seed}/changes")
     recorded = _run(program, {})
-    if not (changes := random_changes(random, recorded.steps)):
+    # No statement of a program reads a changed answer of these.
+    changeable_steps = [step for step in recorded.steps if step.name not in IMPLICIT_TOOLS]
+    if not (changes := random_changes(random, changeable_steps)):
         return
     tally.programs += 1
     mode = random.choice(("plain", "stream"))
