@@ -1,6 +1,7 @@
-"""An agent that sends its steps while someone watches."""
+"""An agent that sends its steps while someone watches, and the tokens that agents use."""
 
 import random
+import re
 
 from playwright.sync_api import expect
 
@@ -48,3 +49,21 @@ def test_first_step_is_noticed_and_the_run_grows_in_view(open_cockpit: OpenCockp
     expect(page.get_by_role("heading", name="Step 2 · model chat")).to_be_visible()
     expect(outcome).not_to_have_text("Recording", timeout=patience_ms(20_000))
     expect(page.get_by_role("button", name="Fork from this step", exact=True)).to_be_visible()
+
+
+def test_token_is_shown_once_and_revoked(open_cockpit: OpenCockpit) -> None:
+    cockpit = open_cockpit("/settings")
+    page = cockpit.page
+    cockpit.button("New token").click()
+    cockpit.dialog().get_by_label("Name").fill("nightly")
+    page.keyboard.press("Enter")
+    expect(page.get_by_label("Copy it now: it is not shown again")).to_have_value(re.compile("^fp_"))
+    page.keyboard.press("Escape")
+    row = page.get_by_role("row").filter(has_text="nightly")
+    expect(row).to_contain_text("viewer")
+    # Nobody can restore it: neither a click nor a double click revokes it.
+    cockpit.button("Revoke nightly").dblclick()
+    expect(row).to_be_visible()
+    cockpit.button("Revoke nightly").click()
+    page.get_by_role("menuitem", name="Revoke for good").click()
+    expect(row).to_have_count(0)

@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, Menu } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { IconPlus } from "@tabler/icons-react";
@@ -77,15 +77,25 @@ function Tokens({ tokens }: { tokens: readonly TokenView[] }): ReactElement {
               {token.last_used_at === null ? "never" : timeAgo(token.last_used_at)}
             </td>
             <td>
-              <Button
-                variant="subtle"
-                color="red"
-                aria-label={`Revoke ${token.name}`}
-                loading={revoke.isPending && revoke.variables === token.id}
-                onClick={() => revoke.mutate(token.id)}
-              >
-                Revoke
-              </Button>
+              {/* Nobody can undo it: a second click decides. */}
+              <Menu position="bottom-end">
+                <Menu.Target>
+                  <Button
+                    variant="subtle"
+                    color="red"
+                    aria-label={`Revoke ${token.name}`}
+                    loading={revoke.isPending && revoke.variables === token.id}
+                  >
+                    Revoke
+                  </Button>
+                </Menu.Target>
+                <Menu.Dropdown>
+                  <Menu.Label>What uses it loses access at once.</Menu.Label>
+                  <Menu.Item color="red" onClick={() => revoke.mutate(token.id)}>
+                    Revoke for good
+                  </Menu.Item>
+                </Menu.Dropdown>
+              </Menu>
             </td>
           </tr>
         ))}
