@@ -1,6 +1,7 @@
 """Errors that prevent or end a replay."""
 
 from typing import Final
+from uuid import UUID
 
 from replay.core.plan import PlanRefusal
 from traces.errors import ProblemError
@@ -48,6 +49,19 @@ class SuggestionMismatch(ProblemError):
 
     code = "conflict"
     status = 409
+
+
+class UnreadableAnswer(ProblemError):
+    """The last output of a run cannot be read, and nothing else says what the run answered."""
+
+    code = "artifact_missing"
+    status = 409
+
+    def __init__(self, run_id: UUID, step: int, problem: ProblemError) -> None:
+        super().__init__(
+            f"the answer of run {run_id} cannot be compared: the output of its step {step} is not readable ({problem})."
+            " `forkpoint check --artifacts` lists what else is affected"
+        )
 
 
 class ReplayFailure(Exception):

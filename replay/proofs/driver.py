@@ -15,6 +15,7 @@ from diffing.sentences import proofs as proof_sentences
 from diffing.sentences.findings import AssumptionKind
 from diffing.sentences.proofs import assumption
 from replay.checks.pass_rules import PassRule
+from replay.core.errors import UnreadableAnswer
 from replay.core.vocabulary import ProofStatus
 from replay.live import outages, shutdown
 from replay.live.matching_process import first_error_isolated
@@ -57,6 +58,9 @@ def advance(proof_id: UUID) -> list[UUID]:
         return []
     try:
         return _climb(proof)
+    except UnreadableAnswer as error:
+        _end(proof, ProofStatus.FAILED, error=str(error))
+        return []
     except Exception as error:
         if outages.is_outage(error):
             raise

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from diffing.content.payload_texts import answer_text
 from replay.core.calls import LIVE_REASONS
+from replay.core.errors import UnreadableAnswer
 from replay.core.graph import CONTAINERS
 from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer, Recording, Reduce, identity
 from replay.proofs.counterfactual.derivations import StepAnswer
@@ -21,6 +22,7 @@ from traces.call_index import ignore_lists
 from traces.core.json_access import member
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
+from traces.errors import ArtifactCorrupt, ArtifactMissing
 from traces.models import IgnoreList, Step
 from traces.payloads.replay_labels import origin_reason
 
@@ -105,12 +107,12 @@ def _of_same_servers(recording: Recording, source: UUID) -> Recording:
 
 
 def result(run_id: UUID, fork: int, payload: Payload, *, arguments: bool, reduce: Reduce = identity) -> Result:
-    """The result of a run from the fork on."""
+    """The result of a run from the fork on. Raises `UnreadableAnswer`."""
     steps = Step.objects.filter(run_id=run_id, sequence_no__gte=fork).order_by("sequence_no")
     acting = steps.exclude(type__in=[*CONTAINERS, StepType.OUTPUT])
     status, reason, detail = acting.values_list("status", "reason", "detail").last() or ("", "", {})
     return Result(
-        answer=_answer(steps, payload),
+        answer=_answer(run_id, steps, payload),
         failed=None if origin_reason(reason, detail) in _UNKNOWN_REASONS else status in FAILED,
         tools=tuple(_signed_call(row, payload if arguments else None, reduce) for row in _tools(steps)),
     )
@@ -184,12 +186,17 @@ def _is_real(type: str, output_ref: str, status: str, label: str, reason: str, d
     return label != Label.SIMULATED or origin_reason(reason, detail) in _REAL_REASONS or by_operator
 
 
-def _answer(steps: QuerySet[Step], payload: Payload) -> str:
+def _answer(run_id: UUID, steps: QuerySet[Step], payload: Payload) -> str:
     """The text of the last output, or of the last model step if there is no output step."""
     outputs = steps.exclude(output_ref="").order_by("-sequence_no")
     for type in (StepType.OUTPUT, StepType.MODEL):
-        if reference := outputs.filter(type=type).values_list("output_ref", flat=True).first():
+        if (row := outputs.filter(type=type).values_list("sequence_no", "output_ref").first()) is None:
+            continue
+        step, reference = row
+        try:
             return answer_text(payload(reference))
+        except (ArtifactMissing, ArtifactCorrupt) as problem:
+            raise UnreadableAnswer(run_id, step, problem) from problem
     return ""
 
 

@@ -17,6 +17,7 @@ from replay.proofs.core.types import ProbeResult, Stray
 from replay.proofs.probes import probe_sessions, stored_probes
 from replay.proofs.probes.recorded_replays import RecordedReplays
 from tests.support import proofs
+from tests.support.lost_artifacts import LOSSES, lose
 from tests.support.proofs import (
     HELPFUL,
     MODELS,
@@ -32,6 +33,7 @@ from tests.support.proofs import (
     system,
     work_off,
 )
+from traces.models import Step
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 local_model, no_queue, rule_desk = proofs.local_model, proofs.no_queue, proofs.rule_desk
@@ -67,6 +69,22 @@ def test_answer_drawn_by_earlier_fork_is_a_draw(rule_desk: RuleDesk) -> None:
     diff = post(rule_desk.client, "/diffs", {"base": str(rule_desk.run), "candidate": str(second)}).json()["id"]
     plan = post(rule_desk.client, f"/diffs/{diff}/prove/preview").json()
     assert (plan["sampled"], plan["differs"]) == (True, True)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_unreadable_answer_is_named(rule_desk: RuleDesk, loss: str) -> None:
+    """Neither the preview nor a running proof has another source for what a run answered."""
+    rule_desk.rule.append(lambda call: "Have a refund." if "Offer a refund." in call.system else "It is lost.")
+    diff = rule_desk.diff(system(HELPFUL))
+    proof = post(rule_desk.client, f"/diffs/{diff}/prove", live()).json()["id"]
+    answer = Step.objects.filter(run=candidate_of(rule_desk.client, diff)).exclude(output_ref="").latest("sequence_no")
+    lose(answer.output_ref, loss)
+    work_off(rule_desk.queue)
+    error = Proof.objects.get(id=proof).error
+    assert f"the output of its step {answer.sequence_no} is not readable" in error
+    assert "internal error" not in error
+    refused_preview = post(rule_desk.client, f"/diffs/{diff}/prove/preview")
+    assert (refused_preview.status_code, refused_preview.json()["code"]) == (409, "artifact_missing")
 
 
 def test_chance_stays_open_without_live_calls(rule_desk: RuleDesk) -> None:
