@@ -2,6 +2,8 @@
 
 from typing import Final
 
+import orjson
+
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.model_calls import (
@@ -36,6 +38,10 @@ TOOL_APIS: Final = frozenset(
 # Of the event `model_called`, beside its request.
 _CALL_PARAMETERS: Final = ("temperature", "top_p", "max_tokens", "seed")
 _USAGE_FIELDS: Final = ("usage", "usageMetadata")
+# Members of requests with the conversation so far, by protocol.
+_HISTORIES: Final = ("messages", "input", "contents")
+# In shorter ones, to look for the messages costs more than they do.
+_SHORTEST_HISTORY: Final = 8
 _GEMINI_FIELDS: Final = {"systemInstruction": "system", "toolConfig": "tool_choice"}
 
 
@@ -133,3 +139,18 @@ def _gemini_tool(tool: JSONValue) -> JSONValue:
 def _gemini_function(declaration: JSONObject) -> JSONObject:
     schema = first_member(declaration, "parameters", "parametersJsonSchema", "parameters_json_schema")
     return {**declaration, "parameters": schema}
+
+
+class SharedMessages:
+    """Messages of requests that repeat a conversation: equal ones become one object, which takes memory once."""
+
+    def __init__(self) -> None:
+        self._by_content: dict[bytes, JSONValue] = {}
+
+    def share(self, request: JSONValue) -> None:
+        """Replace the messages of a long history by the equal ones of earlier requests. Do not modify them later."""
+        body = as_object(request)
+        for name in _HISTORIES:
+            history = body.get(name)
+            if isinstance(history, list) and len(history) >= _SHORTEST_HISTORY:
+                history[:] = [self._by_content.setdefault(orjson.dumps(message), message) for message in history]

@@ -20,7 +20,13 @@ from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
-from traces.importers.formats.tracing.client_calls import client_attributes, model_answer, model_request, tool_fields
+from traces.importers.formats.tracing.client_calls import (
+    SharedMessages,
+    client_attributes,
+    model_answer,
+    model_request,
+    tool_fields,
+)
 from traces.importers.formats.tracing.event_lines import FORMAT, RUN_ENDS, RUN_EVENTS, STEP_TYPES, Event, read_event
 from traces.importers.formats.tracing.reported_tools import find_inferred, join_dialogues, replace_inferred
 from traces.importers.formats.tracing.stored_conversations import link_conversations
@@ -39,45 +45,11 @@ _STATUS: Final = {
 }
 # Payload fields that a step has fields for; all others become attributes.
 _MAPPED_FIELDS: Final = frozenset(
-    {
-        "name",
-        "type",
-        "input",
-        "output",
-        "status",
-        "error",
-        "latency_ms",
-        "retries",
-        "links",
-        "attributes",
-        "started_at",
-        "provider",
-        "model_id",
-        "api",
-        "request",
-        "response",
-        "token_usage",
-        "tool_name",
-        "call_id",
-        "args",
-        "result",
-        "retriever_id",
-        "candidate_list",
-        "candidate_count",
-        "query",
-        "top_k",
-        "filters",
-        "embedding_profile",
-        "prompt_template_id",
-        "prompt_template_version",
-        "prompt_template",
-        "prompt_variables",
-        "rendered_prompt",
-        "decision",
-        "reasons",
-        "citations",
-        "response_channel",
-    }
+    {"name", "type", "input", "output", "status", "error", "latency_ms", "retries", "links", "attributes"}
+    | {"started_at", "provider", "model_id", "api", "request", "response", "token_usage", "tool_name"}
+    | {"call_id", "args", "result", "retriever_id", "candidate_list", "candidate_count", "query", "top_k"}
+    | {"filters", "embedding_profile", "prompt_template_id", "prompt_template_version", "prompt_template"}
+    | {"prompt_variables", "rendered_prompt", "decision", "reasons", "citations", "response_channel"}
 )
 
 
@@ -116,8 +88,9 @@ def _events_by_run(sources: Sequence[Source]) -> tuple[dict[str, list[Event]], d
     """Return the events of each run, and the source of its first one."""
     by_run: dict[str, list[Event]] = {}
     homes: dict[str, Source] = {}
+    messages = SharedMessages()
     for source in sources:
-        for event in _read_events(source):
+        for event in _read_events(source, messages):
             by_run.setdefault(event.run_id, []).append(event)
             homes.setdefault(event.run_id, source)
     return by_run, homes
@@ -128,12 +101,16 @@ def keys(source: Source) -> set[str]:
     return {event.run_id for event in _read_events(source)}
 
 
-def _read_events(source: Source) -> Iterator[Event]:
+def _read_events(source: Source, messages: SharedMessages | None = None) -> Iterator[Event]:
     for record, location in source.objects():
         try:
-            yield read_event(record, location)
+            event = read_event(record, location)
         except BadFile as problem:
             source.problems.append(problem)
+            continue
+        if messages is not None:
+            messages.share(event.payload.get("request"))
+        yield event
 
 
 def _report(problem: BadFile, problems: list[BadFile] | None) -> None:
@@ -213,8 +190,7 @@ def _run(events: list[Event], problems: list[BadFile] | None, *, lossy: bool) ->
         started_at=next((event.at for event in starts if event.at), None if starts else events[0].at),
         ended_at=end_event.at if end_event else events[-1].at,
     )
-    steps = [_build_step(step, problems) for step in _steps(events)]
-    steps = link_conversations(replace_inferred(join_dialogues(steps), inferred_keys))
+    steps = link_conversations(replace_inferred(join_dialogues([*_build_steps(events, problems)]), inferred_keys))
     if not steps and problems is not None:
         return _run_without_steps(facts, end_event)
     return build_run(facts, steps, location=events[0].location)
@@ -257,6 +233,15 @@ def _run_without_steps(facts: RunFacts, end_event: Event | None) -> RecordedRun:
         error=as_text(end.get("error")),
     )
     return build_run(facts, [output])
+
+
+def _build_steps(events: list[Event], problems: list[BadFile] | None) -> Iterator[RecordedStep]:
+    """Yield the steps. Their requests are normalised, and share messages again one by one: together, they take much."""
+    messages = SharedMessages()
+    for step_events in _steps(events):
+        step = _build_step(step_events, problems)
+        messages.share(step.input)
+        yield step
 
 
 def _build_step(step_events: _StepEvents, problems: list[BadFile] | None) -> RecordedStep:

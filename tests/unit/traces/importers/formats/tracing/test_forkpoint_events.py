@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
+from traces.core.json_access import as_list, as_object
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus
 from traces.importers.files.source import Source
@@ -105,3 +106,19 @@ def test_metadata_can_block_run() -> None:
     run_start = event(0, "run_started", payload={"metadata": {"redaction_status": "blocked"}})
     (run,), _ = read(run_start, {**TOOL_CALL, "redaction_status": "redacted"}, TOOL_RESULT, RUN_END)
     assert run.metadata["redaction_status"] == "blocked"
+
+
+def test_requests_share_the_messages_they_repeat() -> None:
+    """Otherwise a conversation of 10,000 calls takes gigabytes."""
+    texts = [f"Message {number}" for number in range(30)]
+    requests = [
+        {"messages": [{"role": "user", "content": text} for text in texts[start : start + 12]]} for start in range(15)
+    ]
+    calls = [
+        event(number, "model_called", f"s{number}", payload={"request": request})
+        for number, request in enumerate(requests, 1)
+    ]
+    (run,), _ = read(RUN_START, *calls, event(20, "run_completed"))
+    first, second = (as_list(as_object(step.input)["messages"]) for step in run.steps[:2])
+    assert [as_object(message)["content"] for message in second] == texts[1:13]
+    assert all(earlier is later for earlier, later in zip(first[1:], second[:-1], strict=True))
