@@ -125,10 +125,7 @@ def test_difference_fails_until_it_is_accepted(
 def test_check_that_decides_differently_fails(server: Server, models: ModelServer, tmp_path: Path) -> None:
     agents = {word: f"WORD = {word!r}\n{CHECKED_AGENT}" for word in ("noon", "midnight")}
     run, home = run_of(record(server, agents["noon"], "plain", "Weather and time?")), {"FORKPOINT_HOME": str(tmp_path)}
-    wait_until(lambda: HTTP.get(f"{server.url}/api/v1/runs/{run}").json().get("sealed"), 30)
-    export = HTTP.post(f"{server.url}/api/v1/bundles/export", json={"run": run}, timeout=patience_s(60))
-    path = tmp_path / "checked.zip"
-    path.write_bytes(export.content)
+    path = export(server, run, tmp_path)
     same = ci(path, agents["noon"], "--url", server.url, **home)
     assert (same.returncode, same.stdout) == (0, f"● {path}: same\n"), same.stderr
     change = ci(path, agents["midnight"], "--url", server.url, "--json", **home)
@@ -137,6 +134,28 @@ def test_check_that_decides_differently_fails(server: Server, models: ModelServe
     last_check = [step["sequence_no"] for step in steps if step["type"] == "validator"][-1]
     assert (change.returncode, entry["verdict"], entry["report"]["changed_checks"]) == (5, "changed", [last_check])
     assert (entry["report"]["exact"], entry["diff"] is None) == (3, False)
+
+
+def test_failed_golden_run_fails_in_the_same_way(server: Server, models: ModelServer, tmp_path: Path) -> None:
+    """Its agent is meant to fail, but not to crash."""
+    agents = {code: f"{AGENT}\nraise SystemExit({code})" for code in (3, 1, 0)}
+    home = {"FORKPOINT_HOME": str(tmp_path)}
+    path = export(server, run_of(record(server, agents[3], "plain", "Weather and time?")), tmp_path)
+    same = ci(path, agents[3], "--url", server.url, **home)
+    assert (same.returncode, same.stdout) == (0, f"● {path}: same\n"), same.stderr
+    for code in (1, 0):
+        change = ci(path, agents[code], "--url", server.url, **home)
+        assert change.returncode == 5
+        assert f"the agent ended with exit code {code}, in the recording with 3" in change.stdout
+
+
+def export(server: Server, run: str, folder: Path) -> Path:
+    """Write the bundle of a run as soon as it is complete."""
+    wait_until(lambda: HTTP.get(f"{server.url}/api/v1/runs/{run}").json().get("sealed"), 30)
+    bundle = HTTP.post(f"{server.url}/api/v1/bundles/export", json={"run": run}, timeout=patience_s(60))
+    path = folder / "golden.zip"
+    path.write_bytes(bundle.content)
+    return path
 
 
 def test_golden_run_is_replayed_without_a_server(golden: Path, models: ModelServer, tmp_path: Path) -> None:

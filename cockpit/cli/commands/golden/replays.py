@@ -19,6 +19,7 @@ from forkpoint.bootstrap.rerun import open_rerun, run_agent
 from forkpoint.confinement.limits import Confinement
 from traces.bundles.archive import is_bundle
 from traces.core.vocabulary import RunStatus
+from traces.importers.formats.tracing.event_lines import EXIT_CODE
 
 _STANDARD_ERROR: Final = 2
 # Files of a folder that must be recordings. Others, such as a README, may be something else.
@@ -57,6 +58,18 @@ def run(golden: Sequence[Path], settings: Settings, *, url: str | None, token: s
     return Exit.GATE if any(result.verdict.is_failure for result in results) else Exit.OK
 
 
+@dataclass(frozen=True, kw_only=True)
+class _End:
+    """How a recorded agent ended. The exit code is null for 0, and for an agent that the gateway did not start."""
+
+    has_failed: bool
+    exit_code: int | None = None
+
+    def admits(self, exit_code: int) -> bool:
+        """Return whether an agent that ends so does nothing else."""
+        return exit_code == self.exit_code if self.exit_code else self.has_failed or not exit_code
+
+
 class _Replays:
     """Runs the agent of each golden run again."""
 
@@ -83,7 +96,7 @@ class _Replays:
     def _replay(self, path: Path, entry: Mapping[str, Any]) -> Result:
         result = Result(path=path, verdict=Verdict.ERROR, run=str(entry["id"]))
         try:
-            result = self._ran(result, {"compare": True}, may_fail=entry["status"] == RunStatus.FAILED)
+            result = self._ran(result, {"compare": True}, end=self._recorded_end(entry))
             if result.verdict is Verdict.CHANGED and self._settings.is_accepting:
                 return self._accept(result)
         except CannotRun as problem:
@@ -91,15 +104,21 @@ class _Replays:
         self._save_diff(result)
         return result
 
-    def _ran(self, result: Result, kind: Mapping[str, bool], *, may_fail: bool) -> Result:
+    def _recorded_end(self, entry: Mapping[str, Any]) -> _End:
+        """Return how the recorded agent ended."""
+        metadata = self._store.api.get(f"/runs/{entry['id']}")["metadata"]
+        return _End(has_failed=entry["status"] == RunStatus.FAILED, exit_code=metadata.get(EXIT_CODE))
+
+    def _ran(self, result: Result, kind: Mapping[str, bool], *, end: _End) -> Result:
         """Run the agent again, and return the result with its report."""
         server = self._store.server
         tools = [*self._settings.tools_to_run]
         session = open_rerun(server, {"run": result.run, "allow_tools": tools, **kind})
         report, code = run_agent(server, session, self._agent, self._settings.confinement, output=_STANDARD_ERROR)
-        verdict = Verdict.SAME if _is_same(report) and (may_fail or not code) else Verdict.CHANGED
+        verdict = Verdict.SAME if _is_same(report) and end.admits(code) else Verdict.CHANGED
         diff = f"{self._store.link_address}/diffs/{report['diff']}" if report["diff"] else ""
-        return replace(result, verdict=verdict, exit_code=code, report=report, diff=diff)
+        result = replace(result, exit_code=code, recorded_exit_code=end.exit_code)
+        return replace(result, verdict=verdict, report=report, diff=diff)
 
     def _accept(self, result: Result) -> Result:
         """Run the agent with live calls, and write what it does as the new golden run."""
@@ -107,7 +126,7 @@ class _Replays:
             return replace(result, verdict=Verdict.ERROR, problem=problem)
         if not self._store.is_local:
             refuse_addresses(os.environ)
-        update = self._ran(result, {"live": True}, may_fail=True)
+        update = self._ran(result, {"live": True}, end=_End(has_failed=True))
         report = update.report or {}
         if update.exit_code or _has_refusals(report) or not report["fork"]:
             return replace(update, verdict=Verdict.CHANGED)

@@ -36,6 +36,7 @@ class Result:
     run: str = ""
     seconds: float = 0.0
     exit_code: int | None = None
+    recorded_exit_code: int | None = None
     report: Mapping[str, Any] | None = None
     diff: str = ""
     problem: str = ""
@@ -45,8 +46,15 @@ class Result:
         """What the agent did, in a few lines."""
         lines = [report_text(self.report)] if self.report else []
         lines += [f"error: {self.problem}"] if self.problem else []
-        lines += [f"  the agent ended with exit code {self.exit_code}"] if self.exit_code else []
+        lines += [f"  {self.end}"] if self.end else []
         return "\n".join(lines + ([f"  diff: {self.diff}"] if self.diff else []))
+
+    @property
+    def end(self) -> str:
+        """How the agent ended, unless all went well."""
+        if self.recorded_exit_code and self.exit_code != self.recorded_exit_code:
+            return f"the agent ended with exit code {self.exit_code}, in the recording with {self.recorded_exit_code}"
+        return f"the agent ended with exit code {self.exit_code}" if self.exit_code else ""
 
     @property
     def headline(self) -> str:
@@ -64,7 +72,7 @@ class Result:
             return f"the agent's own check of step {steps[0]} decides differently"
         if report.get("misses"):
             return "a call of the agent is not in the recording"
-        return f"the agent ended with exit code {self.exit_code}" if self.exit_code else self.verdict.value
+        return self.end or self.verdict.value
 
     def as_json(self) -> dict[str, Any]:
         facts = {"path": str(self.path), "verdict": self.verdict.value, "run": self.run or None}

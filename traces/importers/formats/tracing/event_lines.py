@@ -13,6 +13,8 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_object
 
 FORMAT: Final = "forkpoint"
+# With which the program ended, in the end of a run of the gateway. A run keeps one that is not 0 in its metadata.
+EXIT_CODE: Final = "exit_code"
 # Number of the event with which the server opens a run: before all numbers of its client.
 OPENING: Final = -1
 STEP_TYPES: Final = {

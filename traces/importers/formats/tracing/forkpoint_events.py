@@ -27,7 +27,15 @@ from traces.importers.formats.tracing.client_calls import (
     model_request,
     tool_fields,
 )
-from traces.importers.formats.tracing.event_lines import FORMAT, RUN_ENDS, RUN_EVENTS, STEP_TYPES, Event, read_event
+from traces.importers.formats.tracing.event_lines import (
+    EXIT_CODE,
+    FORMAT,
+    RUN_ENDS,
+    RUN_EVENTS,
+    STEP_TYPES,
+    Event,
+    read_event,
+)
 from traces.importers.formats.tracing.reported_tools import find_inferred, join_dialogues, replace_inferred
 from traces.importers.formats.tracing.stored_conversations import link_conversations
 
@@ -180,7 +188,7 @@ def _run(events: list[Event], problems: list[BadFile] | None, *, lossy: bool) ->
         environment=as_text(start.get("environment")),
         failed=end_event is not None and end_event.type == "run_failed",
         # Only the gateway records it. An SDK's run also ends well where it knows of no agent.
-        has_succeeded=end.get("exit_code") == 0,
+        has_succeeded=end.get(EXIT_CODE) == 0,
         has_ended=end_event is not None,
         tags=[as_text(tag) for tag in as_list(start.get("tags"))],
         metadata={
@@ -203,6 +211,7 @@ def _metadata(start: JSONObject, end: JSONObject, input_value: JSONValue, *, cut
         "output": end.get("output"),
         "error": "the recording ends before the run did" if cut_off else end.get("error"),
         "dropped_events": end.get("dropped_events"),
+        EXIT_CODE: end.get(EXIT_CODE) or None,
     }
 
 
