@@ -37,7 +37,7 @@ class Size:
 
 SIZES: Final = {
     "slice": Size(
-        a=96, u=40, p=2, aa_pairs=32, cause_pairs=32, ungated_pairs=4, e=50, real=20, sampled_pairs=10, draws=5
+        a=48, u=40, p=2, aa_pairs=16, cause_pairs=16, ungated_pairs=2, e=50, real=20, sampled_pairs=10, draws=5
     ),
     "full": Size(
         a=2000,
