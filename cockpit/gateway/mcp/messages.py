@@ -48,7 +48,10 @@ _LONGEST_EVENT: Final = 64 * 1024 * 1024
 _LONGEST_END: Final = 4
 _EVENT_ID: Final = re.compile(rb"^id:[ ]?([^\r\n]+)\r?$", re.MULTILINE)
 _RETRY: Final = re.compile(rb"^retry:[ ]?(\d{1,9})\r?$", re.MULTILINE)
-_RETRY_S, _LONGEST_RETRY_S = 1.0, 60.0
+_RETRY_S: Final = 1.0
+# A server that asks for none, and ends each stream at once, would be asked without a pause.
+_SHORTEST_RETRY_S: Final = 0.1
+_LONGEST_RETRY_S: Final = 60.0
 # As the SDK records a call of asyncio that the agent cancelled.
 _CANCELLATION: Final = "CancelledError"
 _HEARS_AFTER: Final = "notifications/initialized"
@@ -192,7 +195,7 @@ def last_event_id(stream: bytes) -> bytes:
 def retry_s(stream: bytes) -> float:
     """Return the time that a server asks its client to wait before it reads on, in seconds."""
     times_ms: list[bytes] = _RETRY.findall(stream)
-    return min(int(times_ms[-1]) / 1000, _LONGEST_RETRY_S) if times_ms else _RETRY_S
+    return max(_SHORTEST_RETRY_S, min(int(times_ms[-1]) / 1000, _LONGEST_RETRY_S)) if times_ms else _RETRY_S
 
 
 def is_cancellation(error: str, output: JSONValue) -> bool:

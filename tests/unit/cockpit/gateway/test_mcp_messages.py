@@ -107,3 +107,10 @@ def test_event_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     for _ in range(20):
         assert stream.add(b"data: " + b"x" * 60) == []
     assert stream.add(b'\n\ndata: {"method": "ping"}\n\n') == [{"method": "ping"}]
+
+
+@pytest.mark.parametrize(
+    ("stream", "seconds"), [(b"", 1.0), (b"retry: 0\n", 0.1), (b"retry: 2500\n", 2.5), (b"retry: 999999999\n", 60.0)]
+)
+def test_no_server_is_asked_again_without_a_pause(stream: bytes, seconds: float) -> None:
+    assert messages.retry_s(stream) == seconds
