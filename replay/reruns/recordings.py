@@ -13,8 +13,9 @@ import orjson
 from django.db.models import Q, QuerySet
 
 from forkpoint.vocabulary import LANE, MCP_FAILURE, MCP_MESSAGES, OUTPUT_FORM
+from replay.core.graph import CHECKS
 from replay.reruns.core.built_responses import StepAnswer
-from replay.reruns.core.checks import CHECK_TYPES, Check
+from replay.reruns.core.checks import Check
 from replay.reruns.core.playback import move_marks, rename_body
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest, may_be_equal
 from replay.reruns.core.renaming import Renaming
@@ -258,7 +259,7 @@ def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
 
 def load_checks(run_id: UUID) -> list[Check]:
     """Return the checks of a run in order."""
-    steps = Step.objects.filter(run_id=run_id, type__in=CHECK_TYPES).order_by("sequence_no")
+    steps = Step.objects.filter(run_id=run_id, type__in=CHECKS).order_by("sequence_no")
     return [Check(*row) for row in steps.values_list("sequence_no", "type", "name", "status")]
 
 

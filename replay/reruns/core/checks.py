@@ -2,11 +2,7 @@
 
 from collections import defaultdict, deque
 from collections.abc import Iterable
-from typing import Final, NamedTuple
-
-from traces.core.vocabulary import StepType
-
-CHECK_TYPES: Final = frozenset({StepType.VALIDATOR, StepType.SAFETY})
+from typing import NamedTuple
 
 
 class Check(NamedTuple):

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
+from replay.core.graph import CHECKS
 from replay.execution.session_redaction import source_note
 from replay.models import Rerun
 from replay.overrides.profile import OverrideProfile
 from replay.reruns import recordings
-from replay.reruns.core.checks import CHECK_TYPES, Check, changed_numbers
+from replay.reruns.core.checks import Check, changed_numbers
 from replay.reruns.derived_run import contents
 from replay.sessions.prepare import Source
 from replay.sessions.schemas import ReplayRequest
@@ -34,7 +35,7 @@ def write(rerun: Rerun, status: RunStatus) -> Run | None:
 def changes_checks(rerun: Rerun) -> bool:
     """Return whether a check in the agent's last start decided differently than in the recording."""
     derived = contents.read(rerun)
-    rows = [row for row in (() if derived is None else derived.rows) if row.type in CHECK_TYPES]
+    rows = [row for row in (() if derived is None else derived.rows) if row.type in CHECKS]
     checks = [Check(row.sequence_no, row.type, row.name, row.status) for row in rows]
     return bool(changed_numbers(recordings.load_checks(rerun.source_run_id), checks))
 
