@@ -39,8 +39,8 @@ def derivations(
         for pair in comparison.acting
         if not comparison.derived and outputs.precede(pair) and _is_further_call(pair, flow)
     }
-    untraced = derived | further_calls
-    places = untraced | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
+    untraced_places = derived | further_calls
+    places = untraced_places | {pair.place for pair in comparison.acting if _takes_values(pair, flow)}
     composed_answers = {
         pair.place for pair in comparison.acting if _is_composed_answer(comparison, pair, flow, load)
     } - places
@@ -61,7 +61,7 @@ def derivations(
         products=[
             Product(
                 due=(_due(pair, numbers, 0), _due(pair, numbers, 1)),
-                is_traced=pair.place not in untraced and _is_explained(comparison, pair, flow, load),
+                is_traced=pair.place not in untraced_places and _is_explained(comparison, pair, flow, load),
                 is_assumed=pair.place in composed_answers or pair.place in copies,
             )
             for pair in pairs
