@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from replay.live.providers.failures import garbage, incomplete
 from replay.live.providers.openai_protocol import parse_arguments, tool_text
 from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
-from traces.core.json_access import as_object, as_objects, member
+from traces.core.json_access import as_object, as_objects, member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.payloads.messages import ModelRequest
 
@@ -102,6 +102,22 @@ def _parameters(call: ModelCall) -> JSONObject:
     return {key: value for key, value in ModelRequest(call.input).parameters.items() if value is not None}
 
 
+def pieces(body: JSONObject) -> list[JSONObject]:
+    """Return a whole answer as the events of a stream; empty if it is none."""
+    if not isinstance(body.get("content"), list):
+        return []
+    events: list[JSONObject] = [
+        {"type": "message_start", "message": {"model": body.get("model") or "", "usage": as_object(body.get("usage"))}}
+    ]
+    for index, block in enumerate(as_objects(body["content"])):
+        events.append({"type": "content_block_start", "index": index, "content_block": block})
+        if block.get("type") == "tool_use":
+            arguments = text_or_json(block.get("input") or {})
+            delta: JSONObject = {"type": "input_json_delta", "partial_json": arguments}
+            events.append({"type": "content_block_delta", "index": index, "delta": delta})
+    return [*events, {"type": "message_delta", "delta": {"stop_reason": body.get("stop_reason")}}]
+
+
 class Assembly:
     """Assembles the answer from the events of a stream."""
 
@@ -133,8 +149,9 @@ class Assembly:
             return self._add_text(read.content_block.text)
         return self._add_delta(read.index, read.delta) if read.delta is not None else 0
 
-    def result(self) -> StreamResult:
-        if not self._is_complete or not self._stop_reason:
+    def result(self, *, is_whole: bool) -> StreamResult:
+        """Return the answer; a whole one is complete without a reason why it ended."""
+        if not is_whole and not (self._is_complete and self._stop_reason):
             raise incomplete(self._provider)
         finish = _FINISH.get(self._stop_reason, self._stop_reason)
         uses = [index for index in sorted(self._blocks) if self._blocks[index].type == "tool_use"]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
 
+import orjson
 from django.db import Error as DatabaseError
 
 from replay.live import egress, pricing
@@ -23,6 +24,7 @@ from replay.live.providers.types import (
     StreamResult,
 )
 from traces.core.canonical import NotCanonical, digest
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
 
 _CONNECT_S: Final = 10.0
@@ -31,13 +33,19 @@ _MOST_CHARACTERS: Final = 4_000_000
 _MOST_BYTES: Final = 128 * 1024 * 1024  # the protocols need many bytes per character
 _LONGEST_S: Final = 1800.0
 _STREAM: Final = "text/event-stream"
+_JSON: Final = "application/json"
 # Small: one client per configured provider, and another one whenever its key changes.
 _clients: dict[tuple[Provider, str], Any] = {}
 
 
 class _Assembly(Protocol):
     def add(self, piece: Any) -> int: ...
-    def result(self) -> StreamResult: ...
+    def result(self, *, is_whole: bool) -> StreamResult: ...
+
+
+class _Protocol(Protocol):
+    def Assembly(self, provider: Provider, on_text: OnText) -> _Assembly: ...  # noqa: N802 - a class
+    def pieces(self, body: JSONObject) -> list[JSONObject]: ...
 
 
 def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> ModelAnswer:
@@ -85,7 +93,7 @@ def _stream_answer(
             egress.read_limits(check, max_bytes=_MOST_BYTES, max_s=_LONGEST_S),
             _open_stream(client, provider, arguments) as stream,
         ):
-            return _read(provider, stream, protocol.Assembly(provider, on_text), check), left_out
+            return _read(provider, stream, protocol, on_text, check), left_out
     except (Cancelled, DatabaseError):
         # Raised by the caller's callbacks, not by the provider.
         raise
@@ -94,27 +102,40 @@ def _stream_answer(
         raise classify(error, provider, key) from error
 
 
-def _read(provider: Provider, stream: Any, assembly: _Assembly, check: Callable[[], None]) -> StreamResult:
+def _read(
+    provider: Provider, stream: Any, protocol: _Protocol, on_text: OnText, check: Callable[[], None]
+) -> StreamResult:
+    kind = stream.response.headers.get("content-type", "no content type").partition(";")[0].strip()
+    # Some servers, and proxies before them, answer the request for a stream with the whole answer.
+    is_whole = kind.lower() == _JSON
+    assembly = protocol.Assembly(provider, on_text)
     characters = 0
-    for piece in stream:
+    for piece in _whole_pieces(provider, stream, protocol) if is_whole else stream:
         check()
         characters += assembly.add(piece)
         if characters > _MOST_CHARACTERS:
             raise egress.EndlessAnswer("it is too large")
     try:
-        return assembly.result()
+        return assembly.result(is_whole=is_whole)
     except ProviderError as error:
-        kind = stream.response.headers.get("content-type", "no content type").partition(";")[0].strip()
         if error.code == INCOMPLETE and kind.lower() != _STREAM:
             raise garbage(provider, f"its content type is “{kind[:80]}”, not an event stream") from error
         raise
+
+
+def _whole_pieces(provider: Provider, stream: Any, protocol: _Protocol) -> list[JSONObject]:
+    pieces = protocol.pieces(as_object(orjson.loads(stream.response.read())))
+    if not pieces:
+        raise garbage(provider, "its JSON contains no message")
+    return pieces
 
 
 def _model_answer(
     provider: Provider, call: ModelCall, result: StreamResult, left_out: tuple[str, ...], duration_ms: float
 ) -> ModelAnswer:
     usage = result.usage
-    output: JSONObject = {"message": result.message, "finish_reason": result.finish_reason}
+    finish: JSONObject = {"finish_reason": result.finish_reason} if result.finish_reason else {}
+    output: JSONObject = {"message": result.message, **finish}
     try:
         digest(output)
     except NotCanonical as error:

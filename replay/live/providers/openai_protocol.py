@@ -104,6 +104,14 @@ def _mark_unsigned(messages: list[dict[str, Any]]) -> None:
             call["extra_content"] = _NO_SIGNATURE
 
 
+def pieces(body: JSONObject) -> list[JSONObject]:
+    """Return a whole answer as one chunk of a stream; empty if it is none."""
+    choices: list[JSONValue] = [
+        {**choice, "delta": choice["message"]} for choice in as_objects(body.get("choices")) if choice.get("message")
+    ]
+    return [{**body, "choices": choices}] if choices else []
+
+
 class Assembly:
     """Assembles the answer from the chunks of a stream."""
 
@@ -127,8 +135,9 @@ class Assembly:
             self._usage = _usage(read.usage)
         return sum(self._add_choice(choice) for choice in read.choices if choice.index == 0)
 
-    def result(self) -> StreamResult:
-        if not self._finish:
+    def result(self, *, is_whole: bool) -> StreamResult:
+        """Return the answer; a whole one is complete without a reason why it ended."""
+        if not self._finish and not is_whole:
             raise incomplete(self._provider)
         calls: list[JSONValue] = [self._tool_call(index) for index in sorted(self._calls)]
         message: JSONObject = {"role": "assistant", "content": "".join(self._text) or (None if calls else "")}

@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -245,6 +245,54 @@ def test_incomplete_stream_is_an_error(server: ProviderServer, provider: str, re
     server.respond = respond
     error = failure(provider)
     assert (error.code, error.retryable) == ("incomplete_stream", True)
+
+
+_CALL: JSONObject = {"id": "a", "name": "get_order", "arguments": {"id": 7}}
+_WHOLE_ANSWERS: dict[str, list[tuple[JSONObject, JSONObject]]] = {
+    "chat": [
+        (
+            {"choices": [{"message": {"role": "assistant", "content": "On its way."}, "finish_reason": "length"}]},
+            {"message": {"role": "assistant", "content": "On its way."}, "finish_reason": "length"},
+        ),
+        (
+            {"choices": [{"message": {"tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "get_order", "arguments": '{"id": 7}'}}
+            ]}}]},
+            {"message": {"role": "assistant", "content": None, "tool_calls": [_CALL]}},
+        ),
+    ],
+    "claude": [
+        (
+            {"content": [{"type": "text", "text": "On its way."}], "stop_reason": "max_tokens"},
+            {"message": {"role": "assistant", "content": "On its way."}, "finish_reason": "length"},
+        ),
+        (
+            {"content": [{"type": "tool_use", "id": "a", "name": "get_order", "input": {"id": 7}}]},
+            {"message": {"role": "assistant", "content": None, "tool_calls": [_CALL]}},
+        ),
+    ],
+}  # fmt: skip
+
+
+def _whole(body: JSONObject) -> Callable[[Exchange], None]:
+    return lambda exchange: exchange.status(200, body)
+
+
+@pytest.mark.parametrize("provider", ["chat", "claude"])
+def test_whole_answers_of_servers_that_never_stream_are_read(server: ProviderServer, provider: str) -> None:
+    for body, output in _WHOLE_ANSWERS[provider]:
+        usage: JSONObject = {"prompt_tokens": 10, "completion_tokens": 2, "input_tokens": 10, "output_tokens": 2}
+        server.respond = _whole({**body, "model": "served-1", "usage": usage})
+        answer = ask(provider)
+        assert answer.output == output
+        assert (answer.tokens_in, answer.tokens_out, answer.served_model) == (10, 2, "served-1")
+
+
+@pytest.mark.parametrize("text", ["{not json", "[]", "{}", '{"choices": []}', '{"choices": 5}', '{"content": 5}'])
+@pytest.mark.parametrize("provider", ["chat", "claude"])
+def test_json_that_is_no_answer_is_an_error(server: ProviderServer, provider: str, text: str) -> None:
+    server.respond = lambda exchange: exchange.status(200, text, content_type="application/json; charset=utf-8")
+    assert failure(provider).code == "invalid_response"
 
 
 @pytest.mark.parametrize("garbage", ["{not json", '{"choices": 5}', '{"type": 5}', "[]", '"text"'])

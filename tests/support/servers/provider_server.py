@@ -24,8 +24,9 @@ class Exchange:
     def status(self, status: int, body: dict[str, Any] | str = "", **headers: str) -> None:
         data = (body if isinstance(body, str) else json.dumps(body)).encode()
         self.handler.send_response(status)
-        for name, value in {"content-type": "application/json", **headers}.items():
-            self.handler.send_header(name.replace("_", "-"), value)
+        fields = {name.replace("_", "-"): value for name, value in headers.items()}
+        for name, value in {"content-type": "application/json", **fields}.items():
+            self.handler.send_header(name, value)
         self.handler.send_header("content-length", str(len(data)))
         self.handler.end_headers()
         self.handler.wfile.write(data)
