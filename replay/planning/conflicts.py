@@ -86,11 +86,18 @@ def idle_reexecution(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRe
     idle = not_executed(policy, events)
     live = any(isinstance(event, StepResolved) and event.answer.action == "live" for event in events)
     if idle and not live:
+        first = idle[0]
         detail = (
-            f"the policy makes calls again, but nothing is configured to execute step {idle[0].no} "
-            f"({idle[0].type} {idle[0].model or idle[0].callee})"
+            f"the policy makes calls again, but nothing is configured to execute step {first.no} "
+            f"({first.type} {first.model or first.callee}{_missing_provider(first)})"
         )
-        yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order", step=idle[0].no)
+        yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order", step=first.no)
+
+
+def _missing_provider(node: Node) -> str:
+    if node.type is not StepType.MODEL:
+        return ""
+    return f" of provider {node.provider}" if node.provider else ", recorded without a provider"
 
 
 def not_executed(policy: Policy, events: Sequence[Event]) -> list[Node]:

@@ -47,7 +47,8 @@ def provider_for(step_provider: str, model: str, override: str | None) -> Provid
     """Find the configured provider that answers a model step, if any.
 
     An override selects by name alone. Without one the order is: a local provider that serves the model, the recorded
-    provider, any provider that lists the model, the provider of the model's family (many recordings name none).
+    provider, any provider that lists the model. Many recordings name no provider: then the one of the model's family,
+    else the only one whose address the operator set and which serves any model.
     """
     providers = configured_providers()
     if override:
@@ -61,7 +62,7 @@ def provider_for(step_provider: str, model: str, override: str | None) -> Provid
     return (
         next(iter(serving_model), None)
         or recorded_provider
-        or (None if step_provider else _family_provider(model, providers))
+        or (None if step_provider else _family_provider(model, providers) or _only_provider(model, providers))
     )
 
 
@@ -79,6 +80,11 @@ def api_key(provider: Provider) -> str:
 
 def _family_provider(model: str, providers: Mapping[str, Provider]) -> Provider | None:
     return next((providers[name] for family, name in _FAMILIES if family.match(model) and name in providers), None)
+
+
+def _only_provider(model: str, providers: Mapping[str, Provider]) -> Provider | None:
+    serving_any = [provider for provider in providers.values() if provider.operator and not provider.models]
+    return serving_any[0] if model and len(serving_any) == 1 else None
 
 
 def _official() -> dict[str, Provider]:

@@ -49,6 +49,18 @@ def test_recorded_provider_wins_over_listing(monkeypatch: pytest.MonkeyPatch) ->
     assert name_for("groq", "gpt-4o") is None
 
 
+def test_recording_without_provider_uses_the_only_one_that_serves_any_model(settings: Settings) -> None:
+    anything = {"protocol": "openai", "base_url": "http://127.0.0.1:8124/v1"}
+    settings.PROVIDERS = {"local": LOCAL, "proxy": anything}
+    assert name_for("", "llama-3") == "proxy"
+    assert name_for("", "claude-x") == "proxy"
+    assert name_for("", "m1") == "local"
+    assert name_for("", "") is None
+    assert name_for("groq", "llama-3") is None
+    settings.PROVIDERS["second"] = anything
+    assert name_for("", "llama-3") is None
+
+
 def test_override_selects_provider_by_name() -> None:
     assert name_for("openai", "anything", "local") == "local"
     assert name_for("local", "m1", "nobody") is None
