@@ -17,6 +17,7 @@ from cockpit.cli.commands.searches.bisect import check
 from cockpit.cli.commands.searches.waiting import note_wait
 from cockpit.cli.errors import Exit, Failure
 from diffing.sentences.evidence_lines import VERDICTS
+from diffing.sentences.text import count_noun
 from replay.core.vocabulary import ProofStatus
 
 _POLL_S: Final = 0.2
@@ -135,7 +136,8 @@ def _print_progress(proof: dict[str, Any], last_line: str) -> str:
     progress = proof["progress"]
     if not progress["doing"]:
         return last_line
-    counts = ", ".join(f"{progress[name]} {name.replace('_', ' ')}" for name in ("probes", "repeats", "live_calls"))
+    nouns = {"probes": "probe", "repeats": "repeat", "live_calls": "live call"}
+    counts = ", ".join(count_noun(progress[name], noun) for name, noun in nouns.items())
     line = f"{progress['doing']}: {counts}"
     if line != last_line:
         output.note(line)
@@ -230,5 +232,6 @@ def _doubts(findings: dict[str, Any]) -> Iterator[str]:
     for assumption in findings["assumptions"]:
         yield f"Assumed: {assumption}"
     if (cheapest := findings["cheapest_experiment"]) is not None:
-        price = f" About {cheapest['live_calls']} live calls, {output.money(cheapest['cost_usd'])}."
+        cost = "at unknown cost" if cheapest["cost_usd"] is None else output.money(cheapest["cost_usd"])
+        price = f" About {count_noun(cheapest['live_calls'], 'live call')}, {cost}."
         yield f"Next test: {cheapest['text']}{price if cheapest['replays'] else ''}"
