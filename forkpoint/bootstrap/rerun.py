@@ -237,13 +237,21 @@ def _changes(options: argparse.Namespace) -> dict[str, Any]:
         entry["prompt"] = {"system": options.set_prompt}
     if options.set_model is not None:
         entry["model"] = {"model": options.set_model}
-    entries = [{"match": {"type": "model"}, **entry}] if entry else []
+    if options.step is not None and not entry:
+        raise CannotRun("--step says which call --set-prompt or --set-model changes: give one of them", BAD_INPUT)
+    match = {"type": "model"} if options.step is None else {"step": _step(options.step)}
+    entries = [{"match": match, **entry}] if entry else []
     changes: dict[str, Any] = {}
     if options.overrides is not None or entries:
         changes["overrides"] = {"overrides": [*_read_overrides(options.overrides), *entries]}
     if options.fork_step is not None:
-        changes["fork_step"] = int(options.fork_step) if options.fork_step.isdecimal() else options.fork_step
+        changes["fork_step"] = _step(options.fork_step)
     return {**changes, "live": True} if options.live else changes
+
+
+def _step(text: str) -> int | str:
+    """Return the number of a step, or its id."""
+    return int(text) if text.isdecimal() else text
 
 
 def _budget(options: argparse.Namespace) -> dict[str, Any]:
@@ -319,8 +327,13 @@ def option_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("run", metavar="RUN", nargs="?", help="Run whose recording answers the calls.")
-    parser.add_argument("--set-prompt", metavar="TEXT", help="System prompt for every model call.")
-    parser.add_argument("--set-model", metavar="NAME", help="Model for every model call.")
+    parser.add_argument("--set-prompt", metavar="TEXT", help="System prompt for every model call, or that of --step.")
+    parser.add_argument("--set-model", metavar="NAME", help="Model for every model call, or that of --step.")
+    parser.add_argument(
+        "--step",
+        metavar="STEP",
+        help="Recorded model call to change, for an agent with several prompts; the prompt holds for its conversation.",
+    )
     parser.add_argument("--overrides", metavar="FILE", help="Override profile, as for `forkpoint replay`.")
     parser.add_argument("--from", metavar="STEP", dest="fork_step", help="Change nothing before this step.")
     parser.add_argument("--live", action="store_true", help="Send calls that no recording answers to the provider.")

@@ -120,7 +120,7 @@ def test_without_live_calls_a_changed_call_is_refused(
     server: Server, models: ModelServer, run: str, tmp_path: Path
 ) -> None:
     before = len(models.requests)
-    result = rerun(server, run, AGENTS["chat"], "plain", options=["--set-prompt", "Be brief.", "--from", "4"])
+    result = rerun(server, run, AGENTS["chat"], "plain", options=["--set-prompt", "Be brief.", "--step", "4"])
     assert result.returncode == 5
     assert "`live` allows calls of the provider" in result.stderr, result.stderr
     assert ": 1 call exact, 1 without an answer" in result.stderr
