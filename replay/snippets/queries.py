@@ -6,11 +6,12 @@ from urllib.parse import quote
 
 from replay.live import providers
 from replay.live.providers import ModelCall, Provider
-from replay.snippets.core import gemini, openai_responses
+from replay.snippets.core import gemini
 from replay.snippets.core.api_request import ApiKey, ApiRequest
 from replay.snippets.core.python_code import tool_call
 from replay.snippets.core.schemas import StepSnippets
-from traces.core.json_access import as_object, as_string, member
+from replay.store import recorded_api
+from traces.core.json_access import as_object, member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.models import Step
@@ -49,41 +50,25 @@ def _model_snippets(step: Step, input: JSONValue, attributes: JSONObject) -> Ste
         return StepSnippets(problem=f"Configure {detail} to copy its requests.")
     if provider.local:
         return StepSnippets(problem=f"The provider “{provider.name}” runs inside Forkpoint and has no address.")
-    call = ModelCall(provider=provider.name, model=step.model, input=body)
+    is_response = provider.protocol == "openai" and recorded_api.is_response(attributes)
+    call = ModelCall(provider=provider.name, model=step.model, input=body, is_response=is_response)
     request = _request(provider, call, attributes)
     return StepSnippets(curl=request.as_curl(), python=request.as_python())
 
 
 def _request(provider: Provider, call: ModelCall, attributes: JSONObject) -> ApiRequest:
-    if provider.protocol == "openai" and _is_response(attributes):
-        return _responses_request(provider, call, attributes)
     body, left_out = providers.request_body(provider.protocol, call)
+    # The provider keeps the messages before it.
+    if call.is_response and (previous := member(attributes, "request", "previous_response_id")):
+        body["previous_response_id"] = previous
     if provider.protocol == "openai":
+        path = "responses" if call.is_response else "chat/completions"
         return ApiRequest(
-            url=f"{provider.base_url}/chat/completions",
-            body=body,
-            key=_bearer(provider),
-            headers={},
-            left_out=left_out,
+            url=f"{provider.base_url}/{path}", body=body, key=_bearer(provider), headers={}, left_out=left_out
         )
     key = ApiKey(header="x-api-key", variable=provider.api_key_env) if provider.api_key_env else None
     return ApiRequest(
         url=f"{provider.base_url}/v1/messages", body=body, key=key, headers=_ANTHROPIC_HEADERS, left_out=left_out
-    )
-
-
-def _is_response(attributes: JSONObject) -> bool:
-    """Return whether the Responses API answered: its answers have ids of their own kind."""
-    return as_string(member(attributes, "response", "id")).startswith("resp_")
-
-
-def _responses_request(provider: Provider, call: ModelCall, attributes: JSONObject) -> ApiRequest:
-    body, left_out = openai_responses.body(call.model, call.input)
-    # The provider keeps the messages before it.
-    if previous := member(attributes, "request", "previous_response_id"):
-        body["previous_response_id"] = previous
-    return ApiRequest(
-        url=f"{provider.base_url}/responses", body=body, key=_bearer(provider), headers={}, left_out=left_out
     )
 
 

@@ -11,7 +11,14 @@ from tests.services import postgres, redis
 from tests.services.processes import scratch_folder
 
 # A developer's shell may set these; tests must not depend on them.
-_REMOVED_VARIABLES = ("DATABASE_URL", "REDIS_URL", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "AWS_ENDPOINT_URL")
+_REMOVED_VARIABLES = (
+    "DATABASE_URL",
+    "REDIS_URL",
+    "OPENAI_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "AWS_ENDPOINT_URL",
+)
 # Folder of recordings for the importer tests.
 _PRESERVED_VARIABLES = ("FORKPOINT_SAMPLE_DATA",)
 

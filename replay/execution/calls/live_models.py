@@ -10,6 +10,7 @@ from replay.execution.calls.attempts import AttemptJournal, Watch
 from replay.execution.messages import TextMessage
 from replay.live import outages, providers
 from replay.models import Attempt
+from replay.store.recorded_api import uses_responses
 from traces.core.vocabulary import Label, Reason
 
 _FLUSH_S: Final = 0.1  # ten updates per second are enough to read along
@@ -26,8 +27,13 @@ def answer(journal: AttemptJournal, call: Call, provider: str) -> Answer:
 
 def _ask(journal: AttemptJournal, call: Call, provider: str, attempt: Attempt) -> Answer:
     stream = _Stream(journal, call.no)
-    # A complete model call's input is an object.
-    model_call = providers.ModelCall(provider=provider, model=call.model, input=call.input)  # type: ignore[arg-type]
+    source_run_id = journal.row.session.source_run_id
+    model_call = providers.ModelCall(
+        provider=provider,
+        model=call.model,
+        input=call.input,  # type: ignore[arg-type]  # an object: the input of a complete model call
+        is_response=call.provider in ("", provider) and uses_responses(source_run_id, provider),
+    )
     try:
         model_answer = providers.answer(model_call, on_text=stream.text, cancelled=stream.cancelled)
     except providers.Cancelled as error:

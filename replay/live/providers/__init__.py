@@ -53,10 +53,10 @@ def left_out(call: ModelCall) -> tuple[str, ...]:
 
 def request_body(protocol: Protocol, call: ModelCall) -> tuple[JSONObject, tuple[str, ...]]:
     """Return the JSON that a protocol sends, and the names of the parameters that it cannot express."""
-    from replay.live.providers import anthropic_protocol, openai_protocol  # noqa: PLC0415 - as above
+    from replay.live.providers import anthropic_protocol, openai_protocol, responses_protocol  # noqa: PLC0415 - as above
 
     if protocol == "openai":
-        return openai_protocol.request(call)
+        return responses_protocol.request(call) if call.is_response else openai_protocol.request(call)
     arguments, names = anthropic_protocol.request(call)
     extra = arguments.pop("extra_body")
     return {**arguments, **extra}, names

@@ -10,7 +10,7 @@ import orjson
 from django.db import Error as DatabaseError
 
 from replay.live import egress, pricing
-from replay.live.providers import anthropic_protocol, openai_protocol
+from replay.live.providers import anthropic_protocol, openai_protocol, responses_protocol
 from replay.live.providers.configuration import api_key, configured_providers
 from replay.live.providers.failures import INCOMPLETE, classify, garbage
 from replay.live.providers.types import (
@@ -44,6 +44,7 @@ class _Assembly(Protocol):
 
 
 class _Protocol(Protocol):
+    def request(self, call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]: ...
     def Assembly(self, provider: Provider, on_text: OnText) -> _Assembly: ...  # noqa: N802 - a class
     def pieces(self, body: JSONObject) -> list[JSONObject]: ...
 
@@ -79,7 +80,7 @@ def _stream_answer(
     provider: Provider, call: ModelCall, on_text: OnText, cancelled: IsCancelled
 ) -> tuple[StreamResult, tuple[str, ...]]:
     key = api_key(provider)
-    protocol = openai_protocol if provider.protocol == "openai" else anthropic_protocol
+    protocol = _protocol(provider, call)
     arguments, left_out = protocol.request(call)
 
     def check() -> None:
@@ -91,7 +92,7 @@ def _stream_answer(
         client = _client(provider, key)
         with (
             egress.read_limits(check, max_bytes=_MOST_BYTES, max_s=_LONGEST_S),
-            _open_stream(client, provider, arguments) as stream,
+            _open_stream(client, protocol, arguments) as stream,
         ):
             return _read(provider, stream, protocol, on_text, check), left_out
     except (Cancelled, DatabaseError):
@@ -154,8 +155,17 @@ def _model_answer(
     )
 
 
-def _open_stream(client: Any, provider: Provider, arguments: dict[str, Any]) -> Any:
-    if provider.protocol == "openai":
+def _protocol(provider: Provider, call: ModelCall) -> _Protocol:
+    if provider.protocol == "anthropic":
+        return anthropic_protocol
+    return responses_protocol if call.is_response else openai_protocol
+
+
+def _open_stream(client: Any, protocol: _Protocol, arguments: dict[str, Any]) -> Any:
+    if protocol is responses_protocol:
+        # By default, the provider would keep the answer for weeks.
+        return client.responses.create(extra_body={**arguments, "store": False}, stream=True)
+    if protocol is openai_protocol:
         # In `extra_body`, which the SDK sends as it is. In its own arguments, it looks for keys to rename: that takes
         # 0.2 ms per message of a history.
         return client.chat.completions.create(

@@ -20,9 +20,17 @@ _PROTOCOLS: Final = ("openai", "anthropic")
 _OFFICIAL: Final[dict[str, tuple[Protocol, str]]] = {
     "openai": ("openai", "https://api.openai.com/v1"),
     "anthropic": ("anthropic", "https://api.anthropic.com"),
+    "google": ("openai", "https://generativelanguage.googleapis.com/v1beta/openai"),
 }
+_KEY_VARIABLES: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "google": "GEMINI_API_KEY"}
+# Google's own variable is the address of its other protocol.
+_URL_VARIABLES: Final = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
 # Providers of model families, for recordings that name only the model.
-_FAMILIES: Final = ((re.compile(r"(gpt-|o[1-9](-|$)|chatgpt-)"), "openai"), (re.compile(r"claude"), "anthropic"))
+_FAMILIES: Final = (
+    (re.compile(r"(gpt-|o[1-9](-|$)|chatgpt-)"), "openai"),
+    (re.compile(r"claude"), "anthropic"),
+    (re.compile(r"(models/)?gemini"), "google"),
+)
 _local_providers: dict[str, Provider] = {}
 
 
@@ -91,17 +99,18 @@ def _official() -> dict[str, Provider]:
     return {
         name: _official_provider(name, protocol, url)
         for name, (protocol, url) in _OFFICIAL.items()
-        if os.environ.get(f"{name.upper()}_API_KEY")
+        if os.environ.get(_KEY_VARIABLES[name])
     }
 
 
 def _official_provider(name: str, protocol: Protocol, url: str) -> Provider:
-    base_url = os.environ.get(f"{name.upper()}_BASE_URL", "")
+    variable = _URL_VARIABLES.get(name, "")
+    base_url = os.environ.get(variable, "")
     return Provider(
         name=name,
         protocol=protocol,
-        base_url=_base_url(base_url, f"{name.upper()}_BASE_URL") if base_url else url,
-        api_key_env=f"{name.upper()}_API_KEY",
+        base_url=_base_url(base_url, variable) if base_url else url,
+        api_key_env=_KEY_VARIABLES[name],
         operator=bool(base_url),
     )
 

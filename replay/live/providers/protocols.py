@@ -1,11 +1,18 @@
 """Which providers can answer the requests of an agent that speaks the protocol of its own."""
 
+from typing import Final
+
 from replay.live.providers.configuration import address_of, configured_providers
 from replay.live.providers.types import Protocol
 
+# Agents ask Google in its own protocol, replays in OpenAI's.
+_OWN_PROTOCOLS: Final = {"google": "gemini"}
+
 
 def protocol_of(provider: str) -> str:
-    """Return the protocol of a recorded provider; empty if it is unknown."""
+    """Return the protocol in which agents ask a recorded provider; empty if it is unknown."""
+    if provider in _OWN_PROTOCOLS:
+        return _OWN_PROTOCOLS[provider]
     setting = address_of(provider, "")
     return "" if setting is None else setting.protocol
 

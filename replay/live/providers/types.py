@@ -32,11 +32,15 @@ class Provider:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCall:
-    """`input` is a model step's input: messages, and optional tools, parameters and response_format."""
+    """`input` is a model step's input: messages, and optional tools, parameters and response_format.
+
+    `is_response`: a provider with OpenAI's protocol is asked through its Responses API.
+    """
 
     provider: str
     model: str
     input: JSONObject
+    is_response: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

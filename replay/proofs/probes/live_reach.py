@@ -14,6 +14,7 @@ from replay.overrides.request_edits import apply_model_settings
 from replay.proofs.core.types import Allowance
 from replay.proofs.subject.subject import Subject
 from replay.store.payload_reader import Payloads
+from replay.store.recorded_api import uses_responses
 from replay.tool_review import queries
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
@@ -76,6 +77,8 @@ class LiveReach:
         """Why a provider's answer would show nothing about a change; empty if it would show something."""
         if not isinstance(input, dict) or not self.changed_fields:
             return ""
-        left_out = providers.left_out(providers.ModelCall(provider=provider, model=model, input=input))
+        is_response = uses_responses(self.subject.base.id, provider)
+        call = providers.ModelCall(provider=provider, model=model, input=input, is_response=is_response)
+        left_out = providers.left_out(call)
         fields = sorted(self.changed_fields & {*left_out})
         return dropped_fields(provider, fields) if fields else ""

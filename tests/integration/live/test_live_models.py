@@ -278,6 +278,69 @@ def _whole(body: JSONObject) -> Callable[[Exchange], None]:
     return lambda exchange: exchange.status(200, body)
 
 
+_RESPONSE: JSONObject = {
+    "model": "served-1",
+    "output": [
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "On its way."}]},
+        {"type": "function_call", "call_id": "a", "name": "get_order", "arguments": '{"id": 7}'},
+    ],
+    "usage": {"input_tokens": 10, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}},
+}
+
+
+def _respond_with(*events: JSONObject) -> Callable[[Exchange], None]:
+    def respond(exchange: Exchange) -> None:
+        exchange.stream()
+        for event in events:
+            exchange.send(event, str(event["type"]))
+
+    return respond
+
+
+def _ask_responses(pieces: list[str]) -> ModelAnswer:
+    call = ModelCall(provider="chat", model="m1", input=QUESTION, is_response=True)
+    return providers.answer(call, on_text=pieces.append, cancelled=lambda: False)
+
+
+def test_responses_api_answers_in_a_stream_or_as_a_whole(server: ProviderServer) -> None:
+    deltas: list[JSONObject] = [
+        {"type": "response.output_text.delta", "delta": text, "item_id": "i", "output_index": 0, "content_index": 0}
+        for text in ("On ", "its way.")
+    ]
+    for respond in (_respond_with(*deltas, {"type": "response.completed", "response": _RESPONSE}), _whole(_RESPONSE)):
+        server.respond = respond
+        pieces: list[str] = []
+        answer = _ask_responses(pieces)
+        message: JSONObject = {"role": "assistant", "content": "On its way.", "tool_calls": [_CALL]}
+        assert answer.output == {"message": message, "finish_reason": "tool_calls"}
+        assert (answer.tokens_in, answer.tokens_out, answer.tokens_cached) == (10, 2, 4)
+        assert "".join(pieces) == "On its way."
+    assert (server.requests[0].path, server.requests[0].body["store"]) == ("/v1/responses", False)
+    assert server.requests[0].body["input"] == QUESTION["messages"]
+
+
+@pytest.mark.parametrize(
+    ("respond", "code", "retryable"),
+    [
+        (_respond_with({"type": "response.created", "response": {"output": []}}), "incomplete_stream", True),
+        (_respond_with({"type": "error", "code": "server_error", "message": "m"}), "server_error", True),
+        (
+            _respond_with({"type": "response.failed", "response": {"error": {"code": "invalid_prompt"}}}),
+            "server_error",
+            False,
+        ),
+        (_respond_with({"type": "response.completed", "response": {"output": []}}), "invalid_response", True),
+    ],
+)
+def test_failures_of_the_responses_api_are_errors(
+    server: ProviderServer, respond: Callable[[Exchange], None], code: str, retryable: bool
+) -> None:
+    server.respond = respond
+    with pytest.raises(ProviderError) as error_info:
+        _ask_responses([])
+    assert (error_info.value.code, error_info.value.retryable) == (code, retryable)
+
+
 @pytest.mark.parametrize("provider", ["chat", "claude"])
 def test_whole_answers_of_servers_that_never_stream_are_read(server: ProviderServer, provider: str) -> None:
     for body, output in _WHOLE_ANSWERS[provider]:

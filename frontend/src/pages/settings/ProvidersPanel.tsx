@@ -14,8 +14,9 @@ export function ProvidersPanel({ providers }: { providers: readonly ProviderSett
       </PanelHead>
       {providers.length === 0 ? (
         <p className={classes.none}>
-          No provider is configured, so replays cannot call models. Set <code>OPENAI_API_KEY</code> or{" "}
-          <code>ANTHROPIC_API_KEY</code>, or list others in <code>FORKPOINT_PROVIDERS</code>.
+          No provider is configured, so replays cannot call models. Set <code>OPENAI_API_KEY</code>,{" "}
+          <code>ANTHROPIC_API_KEY</code> or <code>GEMINI_API_KEY</code>, or list others in{" "}
+          <code>FORKPOINT_PROVIDERS</code>.
         </p>
       ) : (
         <table className={`${list.table} ${list.stacking}`}>

@@ -1,6 +1,7 @@
-"""Bodies of requests to the APIs that Forkpoint itself does not call."""
+"""Bodies of requests to the APIs of Gemini and of OpenAI's responses."""
 
-from replay.snippets.core import gemini, openai_responses
+from replay.live.providers import ModelCall, responses_protocol
+from replay.snippets.core import gemini
 from traces.core.json_types import JSONObject, JSONValue
 
 IMAGE = "data:image/png;base64,iVBORw0="
@@ -68,7 +69,8 @@ def test_gemini_settings() -> None:
 
 
 def test_response_items() -> None:
-    body, left_out = openai_responses.body("m", {"messages": MESSAGES, "parameters": {"max_tokens": 9, "n": 2}})
+    input: JSONObject = {"messages": MESSAGES, "parameters": {"max_tokens": 9, "n": 2}}
+    body, left_out = responses_protocol.request(ModelCall(provider="openai", model="m", input=input))
     assert body == {
         "model": "m",
         "input": [
@@ -92,7 +94,8 @@ def test_response_settings() -> None:
     choice: JSONObject = {"type": "function", "function": {"name": "f"}}
     parameters: JSONObject = {"reasoning_effort": "low", "verbosity": "low", "tool_choice": choice}
     request: JSONObject = {"parameters": parameters, "response_format": chat_format}
-    body, _ = openai_responses.body("m", {**request, "tools": [{"name": "f", "description": None}]})
+    input: JSONObject = {**request, "tools": [{"name": "f", "description": None}]}
+    body, _ = responses_protocol.request(ModelCall(provider="openai", model="m", input=input))
     assert body == {
         "model": "m",
         "tools": [{"type": "function", "name": "f"}],

@@ -1,6 +1,7 @@
 """Configured providers, and the lookup for a recorded call."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -8,13 +9,14 @@ from pytest_django import Settings
 
 from replay.live import providers
 from replay.live.providers import Provider, provider_for
+from replay.live.providers.protocols import protocol_of
 
 LOCAL = {"protocol": "openai", "base_url": "http://127.0.0.1:8123/v1/", "models": ["m1"]}
 
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     settings.PROVIDERS = {"local": LOCAL}
 
@@ -30,6 +32,19 @@ def test_official_providers_need_their_key(monkeypatch: pytest.MonkeyPatch) -> N
     provider = providers.configured_providers()["anthropic"]
     assert (provider.base_url, provider.operator) == ("https://api.anthropic.com", False)
     assert "sk-ant-secret" not in repr(provider)
+
+
+def test_google_is_asked_in_the_protocol_of_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "k")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1")
+    assert name_for("google", "gemini-3-pro") == name_for("", "models/gemini-3-pro") == "google"
+    provider = providers.configured_providers()["google"]
+    assert (provider.protocol, urlsplit(provider.base_url).path, provider.operator) == (
+        "openai",
+        "/v1beta/openai",
+        False,
+    )
+    assert protocol_of("google") == "gemini"
 
 
 def test_base_url_variable_belongs_to_operator(monkeypatch: pytest.MonkeyPatch) -> None:
