@@ -164,6 +164,11 @@ def price(estimate: float | None, most: float | None) -> str:
     return f"about {money(estimate)}, " + ("maximum unknown" if most is None else f"at most {money(most)}")
 
 
+def tokens(run: dict[str, Any]) -> str:
+    """Tokens of a run: a model that was called has counted some, so that none are unknown ones."""
+    return str(run["tokens_in"] + run["tokens_out"] or "–")
+
+
 def duration(ms: float | None) -> str:
     if ms is None:
         return ""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.references import step_ref
-from diffing.compare.run_side import RunFacts
+from diffing.compare.run_side import Side
 from diffing.content.facet import SYSTEM_ROLES, section_of
 from diffing.content.facets import Payloads
 from diffing.schemas.sections import SectionName, Unavailable
@@ -25,13 +25,11 @@ def recording_gaps(
         yield section_of(step_type), unavailable(summaries.unrecorded_content(content, step_type, count))
     if probe and probe.sides and not any(_has_system_prompt(payloads.get(step.input_ref)) for step in probe.sides):
         yield "prompt", unavailable(Gap(content=Recordable.SYSTEM_PROMPT, reason=summaries.NO_SYSTEM_PROMPT))
-    runs: tuple[tuple[RunSide, RunFacts], ...] = (
-        ("base", comparison.base.run),
-        ("candidate", comparison.candidate.run),
-    )
-    unknown = [side for side, run in runs if run.cost_usd is None]
-    if unknown:
-        yield "run", unavailable(summaries.unknown_cost(unknown))
+    sides: tuple[tuple[RunSide, Side], ...] = (("base", comparison.base), ("candidate", comparison.candidate))
+    if unknown := [name for name, side in sides if side.tokens is None]:
+        yield "run", unavailable(summaries.unknown_total("tokens", unknown))
+    if unknown := [name for name, side in sides if side.run.cost_usd is None]:
+        yield "run", unavailable(summaries.unknown_total("cost", unknown))
 
 
 def _unrecorded_counts(comparison: Comparison) -> Counter[tuple[str, Recordable]]:

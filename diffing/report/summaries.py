@@ -79,8 +79,8 @@ def _totals(side: Side) -> JSONObject:
     return {
         "steps": len(side.steps),
         "errors": run.error_count,
-        "tokens in": run.tokens_in,
-        "tokens out": run.tokens_out,
+        "tokens in": None if side.tokens is None else run.tokens_in,
+        "tokens out": None if side.tokens is None else run.tokens_out,
         "cost in USD": run.cost_usd,
         "duration in ms": duration,
     }
@@ -186,7 +186,7 @@ def _run_totals(comparison: Comparison) -> RunTotals:
         base_status=base.status,
         candidate_status=candidate.status,
         steps=len(comparison.candidate.steps) - len(comparison.base.steps),
-        tokens=token_difference(comparison) or 0,
+        tokens=token_difference(comparison),
         base_errors=base.error_count,
         candidate_errors=candidate.error_count,
         untested_step=_untested_step(comparison),

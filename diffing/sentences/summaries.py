@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 from diffing.schemas.sections import Relation
 from diffing.sentences.changes import METHODS
@@ -133,7 +133,8 @@ class RunTotals:
     base_status: str
     candidate_status: str
     steps: int
-    tokens: int
+    # None: unknown for a run.
+    tokens: int | None
     base_errors: int = 0
     candidate_errors: int = 0
     untested_step: tuple[int, RunSide] | None = None
@@ -143,7 +144,9 @@ def run_totals(totals: RunTotals) -> str:
     """Status, steps, tokens and errors of two runs."""
     statuses = totals.base_status, totals.candidate_status
     parts = [f"Both {statuses[0]}" if statuses[0] == statuses[1] else " → ".join(statuses)]
-    parts += [_difference(totals.steps, "step"), _difference(totals.tokens, "token")]
+    parts.append(_difference(totals.steps, "step"))
+    if totals.tokens is not None:
+        parts.append(_difference(totals.tokens, "token"))
     if totals.base_errors or totals.candidate_errors:
         parts.append(f"errors {totals.base_errors} → {totals.candidate_errors}{_untested_note(totals.untested_step)}")
     return _sentence(parts)
@@ -243,6 +246,6 @@ def unrecorded_content(content: Recordable, step_type: str, count: int) -> Gap:
 NO_SYSTEM_PROMPT: Final = "the recorded requests of both runs contain none"
 
 
-def unknown_cost(sides: Sequence[RunSide]) -> Gap:
-    """Runs without a known cost."""
-    return Gap(content="cost", reason=f"unknown for the {' and the '.join(sides)}")
+def unknown_total(content: Literal["tokens", "cost"], sides: Sequence[RunSide]) -> Gap:
+    """Runs of which a total is unknown."""
+    return Gap(content=content, reason=f"unknown for the {' and the '.join(sides)}")

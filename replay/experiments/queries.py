@@ -145,6 +145,8 @@ def _latency(session: ReplaySession, latencies: Mapping[UUID, float]) -> float |
 
 def _view(row: ExperimentRow, settings: list[Setting], latency_ms: float | None) -> ExperimentRowView:
     session, run = row.session, row.session.run
+    # A model that was called has counted some tokens: a run without any has unknown ones.
+    has_tokens = run is not None and run.sealed_at is not None and run.tokens_in + run.tokens_out > 0
     result: dict[str, Any] = row.result or {}
     checks = result.get("checks")
     return ExperimentRowView(
@@ -162,8 +164,8 @@ def _view(row: ExperimentRow, settings: list[Setting], latency_ms: float | None)
         labels=LabelCounts(exact=session.exact_count, cached=session.cached_count, simulated=session.simulated_count),
         live_calls=session.live_calls,
         cost_usd=None if session.cost_usd is None else float(session.cost_usd),
-        tokens_in=run.tokens_in if run and run.sealed_at else None,
-        tokens_out=run.tokens_out if run and run.sealed_at else None,
+        tokens_in=run.tokens_in if run and has_tokens else None,
+        tokens_out=run.tokens_out if run and has_tokens else None,
         latency_ms=latency_ms,
         ars=result.get("ars"),
         output_similarity=result.get("output_similarity"),

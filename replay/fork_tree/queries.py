@@ -124,9 +124,8 @@ def _load_data(runs: Collection[Run]) -> _TreeData:
 
 
 def _inexact_counts(runs: Collection[Run]) -> dict[UUID, dict[str, int]]:
-    """Count the inherited steps that are not exact: only forks of replays have some."""
-    replays = {run.id for run in runs if run.cached_count or run.simulated_count}
-    forks = [run.id for run in runs if run.source_run_id in replays]
+    """Count the steps before the fork that are not exact: agents that go on after it, and steps of a forked replay."""
+    forks = [run.id for run in runs if run.source_run_id and (run.cached_count or run.simulated_count)]
     counts: dict[UUID, dict[str, int]] = {}
     if forks:
         steps = Step.objects.filter(run__in=forks, sequence_no__lt=F("run__fork_sequence_no"))

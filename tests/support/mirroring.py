@@ -31,7 +31,7 @@ def essence(report: DiffReport, *, is_swapped: bool = False) -> dict[str, Any]:
         ),
         "sections": {name: _items(getattr(report.sections, name).items, is_swapped) for name in _SECTIONS},
         "unavailable": {
-            name: Counter((gap.what, gap.reason) for gap in getattr(report.sections, name).unavailable)
+            name: Counter((gap.what, _reason(gap.reason, is_swapped)) for gap in getattr(report.sections, name).unavailable)
             for name in _SECTIONS
         },
         "deltas": [
@@ -53,6 +53,13 @@ def is_empty(report: DiffReport) -> bool:
     items = [item for name in _SECTIONS for item in getattr(report.sections, name).items]
     unchanged = all(pair.relation == "same" and not pair.changes for pair in report.pairs)
     return unchanged and not items and report.attribution.verdict == "no_difference" and report.deltas.steps == 0
+
+
+def _reason(text: str, is_swapped: bool) -> str:
+    """Reason of a gap; one that names a single side names the other one."""
+    swaps = {"for the base": "for the candidate", "for the candidate": "for the base"}
+    end = next((words for words in swaps if is_swapped and text.endswith(words)), "")
+    return text.removesuffix(end) + swaps.get(end, "")
 
 
 def _items(items: Iterable[SectionItem], is_swapped: bool) -> Counter[Any]:

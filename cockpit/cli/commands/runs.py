@@ -32,7 +32,6 @@ def runs(*, limit: int, app: str | None, outcome: str | None, json: bool, url: s
         return
     table = output.table("", "run", "app", "outcome", ">steps", ">tokens", ">cost", "labels", "name")
     for run in entries:
-        tokens = str(run["tokens_in"] + run["tokens_out"])
         status = RunStatus.FAILED if run["outcome"] == Outcome.FAILED else run["status"]
         sign, cost = output.glyph("live", status), output.money(run["cost_usd"])
         labels = output.labels(run["labels"])
@@ -43,7 +42,7 @@ def runs(*, limit: int, app: str | None, outcome: str | None, json: bool, url: s
             run["app"],
             outcome_text,
             str(run["steps"]),
-            tokens,
+            output.tokens(run),
             cost,
             labels,
             Text(output.run_title(run)),
@@ -85,7 +84,7 @@ def tree(ref: str, *, json: bool, url: str | None, token: str | None) -> None:
             output.labels(run["labels"]),
             *scores,
             checks,
-            str(run["tokens_in"] + run["tokens_out"]),
+            output.tokens(run),
             output.money(run["cost_usd"]),
             output.duration(run["latency_ms"]),
             Text("  " * run["depth"] + title),

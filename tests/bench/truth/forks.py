@@ -104,7 +104,7 @@ def fork_labels(
         live_requests=list(_live_requests(followed)),
         lost=[node.no for node in fork.graph.nodes if node.losses],
         replay_outputs=replay_outputs.keys(),
-        derived=DerivedRun(run, live.fork, followed),
+        derived=DerivedRun(run, live.fork, followed, replay_outputs),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Final
 
@@ -12,14 +12,17 @@ from tests.bench.truth.forks import ForkLabels, Refused, fork_labels
 from tests.bench.truth.judging import Truth, first_wrong
 from tests.bench.truth.platforms import through_langfuse, through_langsmith
 from tests.bench.truth.programs import Program, other_programs, random_changes, random_program, recording
-from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, DerivedRun, is_new, random_replay_outputs
+from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, DerivedRun, random_replay_outputs
 from tests.bench.truth.runtime import Changes, Runtime
-from traces.core.recorded_run import RecordedRun
+from traces.core.recorded_run import RecordedRun, RecordedStep
 
 _SHARE_OF_IMPORTS: Final = 0.4
 _SHARE_WITH_WITNESSES: Final = 0.3
 _SHARE_OF_DAMAGE: Final = 0.1
 _SHARE_OF_REPLAYS: Final = 0.1
+_SHARE_OF_LOSSES: Final = 0.2
+# A recording, its fork, a fork of this, and one more.
+_LEVELS: Final = 4
 MODES: Final = ("previewed", "replayed", "followed", "forked again")
 _LABELS: Final = MODES[:3]
 
@@ -79,27 +82,65 @@ def _measure(results: Results, seed: str) -> None:
         results.refused += 1
         return
     _compare(results, seed, truth, changes, numbers, labels)
-    if run.format == "test" and not losses and not replay_outputs:
-        _fork_again(results, seed, program, changes, recorded, labels.derived)
+    if not losses and not replay_outputs:
+        keys = {run.steps[no - 1].key: key for key, no in numbers.items()}
+        _fork_again(results, seed, program, changes, recorded, Fork(labels.derived, keys))
+
+
+@dataclass(frozen=True)
+class Fork:
+    """The run that a fork wrote, and the program's keys of its steps."""
+
+    derived: DerivedRun
+    keys: Mapping[str, str]
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        steps = enumerate(self.derived.run.steps, 1)
+        return {self.keys[step.key]: no for no, step in steps if step.key in self.keys}
+
+    @property
+    def steps(self) -> list[RecordedStep]:
+        return [
+            replace(step, key=self.keys[step.key]) for step in self.derived.run.steps if step.key in self.keys
+        ]
 
 
 def _fork_again(
-    results: Results, seed: str, program: Program, changes: Changes, recorded: Runtime, derived: DerivedRun
+    results: Results, seed: str, program: Program, changes: Changes, recorded: Runtime, fork: Fork
 ) -> None:
-    """Fork the run of a fork; the truth is a run of the program with the changes of both."""
-    steps = derived.run.steps
-    numbers = {step.key: number for number, step in enumerate(steps, 1) if not is_new(step)}
-    new_changes = random_changes(Random(f"{seed}/again"), [step for step in steps if not is_new(step)])
-    if not new_changes:
-        return
-    truth = Truth.of(recorded, program.run({**changes, **new_changes}))
-    try:
-        labels = fork_labels(derived.run, new_changes, numbers, tools=False, replay_outputs=derived.outputs).replayed
-    except Refused:
-        return
-    first = min(numbers[key] for key in new_changes)
-    later_labels = {key: labels.get(no, "") for key, no in numbers.items() if no >= first}
-    _judge(results, "forked again", seed, truth, later_labels)
+    """Fork the run of a fork, and then that of this one; the truth is a run of the program with the changes of all."""
+    for level in range(2, _LEVELS + 1):
+        level_seed, numbers, steps = f"{seed}/again{level}", fork.numbers, fork.steps
+        random = Random(level_seed)
+        if not (new_changes := random_changes(random, steps)):
+            return
+        changes = {**changes, **new_changes}
+        truth = Truth.of(recorded, program.run(changes))
+        derived = fork.derived
+        losses = random_losses(derived.run, random) if random.random() < _SHARE_OF_LOSSES else NO_LOSSES
+        try:
+            labels = fork_labels(
+                derived.run, new_changes, numbers, tools=random.random() < 0.5, losses=losses,
+                replay_outputs=derived.outputs,
+            )
+        except Refused:
+            return
+        first = min(numbers[key] for key in new_changes)
+        for name in ("replayed", "followed"):
+            later = {key: getattr(labels, name).get(no, "") for key, no in numbers.items() if no >= first}
+            if name == "replayed" or all(truth.is_true_request(request) for _, request in labels.live_requests):
+                _judge(results, "forked again", level_seed, truth, later)
+            for key, label in later.items():
+                if label.startswith("exact") and numbers[key] in derived.outputs:
+                    results.add("forked again", f"{name}: exact after a replay", f"{level_seed} {key} {label} {derived.outputs[numbers[key]]}", is_named=False)
+                if label.startswith("exact") and numbers[key] in labels.lost:
+                    results.add("forked again", f"{name}: lost recording", f"{level_seed} {key}", is_named=False)
+        if any(labels.previewed.get(no) != labels.replayed.get(no) for no in {*labels.previewed, *labels.replayed}):
+            results.add("forked again", "planned otherwise", level_seed, is_named=False)
+        if losses:
+            return
+        fork = Fork(labels.derived, fork.keys)
 
 
 def _stored(run: RecordedRun, random: Random, changes: Changes) -> tuple[RecordedRun, dict[str, int], Losses]:

@@ -41,10 +41,13 @@ def is_new(step: RecordedStep) -> bool:
 class DerivedRun:
     """The run that a replay of a recording writes."""
 
-    def __init__(self, run: RecordedRun, fork: int, events: Iterable[Event]) -> None:
-        self._source = run
+    def __init__(
+        self, run: RecordedRun, fork: int, events: Iterable[Event], replay_outputs: Mapping[int, ReplayOutput]
+    ) -> None:
+        self._source, self._source_outputs = run, replay_outputs
         self._steps = {no: run.steps[no - 1] for no in range(1, fork)}
-        self.outputs: dict[int, ReplayOutput] = {}
+        # Outputs of this run that no agent produced.
+        self.outputs = {no: output for no, output in replay_outputs.items() if no < fork}
         containers: list[ContainerClosed] = []
         for event in events:
             match event:
@@ -67,6 +70,8 @@ class DerivedRun:
     def _reuse(self, event: StepsReused) -> None:
         for no in range(event.first, event.last + 1):
             self._steps[no + event.offset] = self._source.steps[no - 1]
+            if (output := self._source_outputs.get(no)) is not None:
+                self.outputs[no + event.offset] = output
             if no in event.assumptions:
                 self._label(no + event.offset, Label.SIMULATED, Reason.ASSUMED_UNAFFECTED)
 

@@ -2,7 +2,7 @@ import { SegmentedControl } from "@mantine/core";
 import { useState, type ReactElement } from "react";
 import type { RunUsage, UsageSum } from "@/api/schema";
 import { tokens } from "@/ui/format/numbers";
-import { callWords, costWords } from "./usage";
+import { callWords, costWords, tokenCounts } from "./usage";
 import classes from "./UsageTable.module.css";
 
 /** Tokens and cost by turn or by model, with a total. */
@@ -78,9 +78,9 @@ export function UsageTable({ usage }: { usage: RunUsage }): ReactElement {
 function Figures({ usage }: { usage: UsageSum }): ReactElement {
   return (
     <>
-      <td>{tokens(usage.tokens_in)}</td>
-      <td>{tokens(usage.tokens_cached)}</td>
-      <td>{tokens(usage.tokens_out)}</td>
+      {tokenCounts(usage).map((count, column) => (
+        <td key={column}>{tokens(count)}</td>
+      ))}
       <td title={usage.unpriced_calls > 0 ? "The cost of some calls is unknown" : undefined}>{costWords(usage)}</td>
     </>
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { callWords, costWords } from "./usage";
+import { callWords, costWords, tokenCounts } from "./usage";
 
 const NO_USAGE = {
   calls: 0,
@@ -21,4 +21,9 @@ test("counts reused calls separately", () => {
   expect(callWords({ ...NO_USAGE, calls: 3 })).toBe("3 calls");
   expect(callWords({ ...NO_USAGE, calls: 3, reused_calls: 2 })).toBe("3 calls, 2 reused");
   expect(callWords({ ...NO_USAGE, calls: 1, reused_calls: 1 })).toBe("1 call, all reused");
+});
+
+test("does not show unknown tokens as 0", () => {
+  expect(tokenCounts({ ...NO_USAGE, calls: 2 })).toEqual([null, null, null]);
+  expect(tokenCounts({ ...NO_USAGE, calls: 2, tokens_in: 9 })).toEqual([9, 0, 0]);
 });

@@ -167,7 +167,7 @@ function Figures({ run, hasChecks }: { run: TreeRun; hasChecks: boolean }): Reac
         </td>
       )}
       <td data-label="Tokens" className={FURTHER}>
-        {tokens(run.tokens_in + run.tokens_out)}
+        {tokens(run.tokens_in + run.tokens_out || null)}
         <span className={list.sub}>{money(run.cost_usd)}</span>
       </td>
       <td data-label="Started" className={FURTHER} title={startTitle(run)}>

@@ -17,6 +17,11 @@ def test_a_price_may_be_unknown(estimate: float | None, most: float | None, word
     assert output.price(estimate, most) == words
 
 
+def test_unknown_tokens_are_not_zero() -> None:
+    assert output.tokens({"tokens_in": 0, "tokens_out": 0}) == "–"
+    assert output.tokens({"tokens_in": 12, "tokens_out": 0}) == "12"
+
+
 @pytest.mark.parametrize(
     ("engine", "is_listed"), [({"engine": "agent"}, True), ({}, True), ({"engine": "follow"}, False)]
 )

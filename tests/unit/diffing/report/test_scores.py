@@ -169,7 +169,9 @@ def test_tokens_are_unknown_where_no_call_has_any() -> None:
     unknown, counted = side_of(specs, store), with_tokens(side_of(specs, store), 20)
     without_models = side_of([agent(), output("Hello")], store)
     assert report_of(unknown, counted, store).deltas.tokens is None
-    assert report_of(unknown, unknown, store).deltas.tokens is None
+    report = report_of(unknown, unknown, store)
+    assert (report.deltas.tokens, report.sections.run.summary) == (None, "Both completed; the same number of steps.")
+    assert [gap.what for gap in report.sections.run.unavailable] == ["tokens", "cost"]
     assert report_of(with_tokens(unknown, 0), counted, store).deltas.tokens == 20
     assert report_of(without_models, counted, store).deltas.tokens == 20
 

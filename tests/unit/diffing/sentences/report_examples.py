@@ -125,7 +125,7 @@ def section_lines() -> Iterator[str]:
         yield from (summaries.unpaired_title("step 3 (tool pay)", relation, text) for text in ("", "pay(1)"))
     gaps = [summaries.more_steps(12, 160), summaries.more_differences(12, 300)]
     gaps += [summaries.unrecorded_content(content, "model", count) for content in Recordable for count in (1, 2)]
-    gaps += [summaries.unknown_cost(SIDES[:1]), summaries.unknown_cost(SIDES)]
+    gaps += [summaries.unknown_total("cost", SIDES[:1]), summaries.unknown_total("tokens", SIDES)]
     yield from (f"{gap.content}: {gap.reason}" for gap in gaps)
     yield summaries.NO_SYSTEM_PROMPT
     yield from (
@@ -139,6 +139,7 @@ def totals() -> Iterator[RunTotals]:
     """Every figure that changes the summary of the runs."""
     for base_status, steps in (("completed", 0), ("failed", 1), ("completed", -2)):
         yield RunTotals(base_status=base_status, candidate_status="completed", steps=steps, tokens=120)
+    yield RunTotals(base_status="completed", candidate_status="completed", steps=0, tokens=None)
     for side in SIDES:
         yield RunTotals(
             base_status="completed",
