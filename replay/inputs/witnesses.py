@@ -6,6 +6,7 @@ answered. So they are configuration, and a changed first answer does not reach t
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from replay.core.graph import Content, Node, Witness
@@ -74,8 +75,8 @@ def is_configuration(
     """True if content is equal in all witnesses whose changed output differs, and no output before it explains it.
 
     One witness that lacks the content shows that it is chosen by something. One in which a step before the content
-    returned what was changed here shows nothing: code may have made the same content from it. Nor does one whose output
-    has words of the content in common with the changed one. A text with a number, which code may have computed, can be
+    returned what was changed here shows nothing: code may have made the same content from it. Nor does one in which such
+    an output has words of the content in common with the changed one. A text with a number, which code may have computed, can be
     equal by chance: it takes two witnesses.
     """
     text, support = "", 0
@@ -86,10 +87,7 @@ def is_configuration(
         if first_step is None:
             return False
         text = text or _text_at(node, item, payload)
-        support += not (
-            _was_returned(witness, first_step, change, payload)
-            or _shares_words(text, change, payload(witness.outputs[change.node.no]))
-        )
+        support += not _may_be_returned(text, witness, first_step, change, payload)
     return support >= (2 if any(map(str.isdigit, text)) else 1)
 
 
@@ -107,17 +105,23 @@ def _differs(ref: str, change: Change, payload: Callable[[str], JSONValue]) -> b
     )
 
 
-def _was_returned(witness: Witness, end: int, change: Change, payload: Callable[[str], JSONValue]) -> bool:
-    """True if a step of the same kind before `end` may have returned a changed part as it was recorded."""
+def _may_be_returned(
+    text: str, witness: Witness, end: int, change: Change, payload: Callable[[str], JSONValue]
+) -> bool:
+    """True if a step of the same kind before `end` may have returned a changed part as it was recorded, or words of the
+    text that the changed output had."""
     outputs_by_kind = witness.outputs_by_kind.get((change.node.type, change.node.name), ())
     refs = {ref for no, ref in outputs_by_kind if no < end}
     if change.node.output_ref in refs or len(refs) > _MAX_EARLIER:
         return True
     changed_leaves = _changed_leaves(change).items()
     try:
-        return any(changed_leaves & _leaves(change.node.type, payload(ref)).items() for ref in refs)
+        outputs = [payload(ref) for ref in sorted({*refs, witness.outputs[change.node.no]})]
     except MissingPart:
         return True
+    return _shares_words(text, change, outputs) or any(
+        changed_leaves & _leaves(change.node.type, output).items() for output in outputs
+    )
 
 
 def _text_at(node: Node, item: UnexplainedContent, payload: Callable[[str], JSONValue]) -> str:
@@ -129,14 +133,20 @@ def _text_at(node: Node, item: UnexplainedContent, payload: Callable[[str], JSON
     return value if isinstance(value, str) else ""
 
 
-def _shares_words(text: str, change: Change, other_output: JSONValue) -> bool:
-    """True if a text has words of the recorded output and the other one, but not of the new one."""
-    recorded_words, other_words = _words_in(change.original), _words_in(other_output)
+def _shares_words(text: str, change: Change, other_outputs: Iterable[JSONValue]) -> bool:
+    """True if a text has words of the recorded output and of others, but not of the new one, or a part of such a
+    word, where code cut the output off."""
+    recorded_words, other_words = _words_in(change.original), {*chain.from_iterable(map(_words_in, other_outputs))}
     new_words = _words_in(change.current) if change.is_known else set[str]()
     words = {*words_of(text)}
     # A text may consist of common words alone.
     words = words - COMMON_WORDS or words
-    return not words.isdisjoint((recorded_words & other_words) - new_words)
+    return not words.isdisjoint(_with_parts((recorded_words & other_words) - new_words))
+
+
+def _with_parts(words: Iterable[str]) -> set[str]:
+    """Words, and all beginnings and ends of them."""
+    return {part for word in words for cut in range(len(word)) for part in (word[: cut + 1], word[cut:])}
 
 
 def _words_in(output: JSONValue) -> set[str]:

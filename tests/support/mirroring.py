@@ -31,7 +31,9 @@ def essence(report: DiffReport, *, is_swapped: bool = False) -> dict[str, Any]:
         ),
         "sections": {name: _items(getattr(report.sections, name).items, is_swapped) for name in _SECTIONS},
         "unavailable": {
-            name: Counter((gap.what, _reason(gap.reason, is_swapped)) for gap in getattr(report.sections, name).unavailable)
+            name: Counter(
+                (gap.what, _reason(gap.reason, is_swapped)) for gap in getattr(report.sections, name).unavailable
+            )
             for name in _SECTIONS
         },
         "deltas": [

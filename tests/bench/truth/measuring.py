@@ -101,14 +101,10 @@ class Fork:
 
     @property
     def steps(self) -> list[RecordedStep]:
-        return [
-            replace(step, key=self.keys[step.key]) for step in self.derived.run.steps if step.key in self.keys
-        ]
+        return [replace(step, key=self.keys[step.key]) for step in self.derived.run.steps if step.key in self.keys]
 
 
-def _fork_again(
-    results: Results, seed: str, program: Program, changes: Changes, recorded: Runtime, fork: Fork
-) -> None:
+def _fork_again(results: Results, seed: str, program: Program, changes: Changes, recorded: Runtime, fork: Fork) -> None:
     """Fork the run of a fork, and then that of this one; the truth is a run of the program with the changes of all."""
     for level in range(2, _LEVELS + 1):
         level_seed, numbers, steps = f"{seed}/again{level}", fork.numbers, fork.steps
@@ -121,7 +117,11 @@ def _fork_again(
         losses = random_losses(derived.run, random) if random.random() < _SHARE_OF_LOSSES else NO_LOSSES
         try:
             labels = fork_labels(
-                derived.run, new_changes, numbers, tools=random.random() < 0.5, losses=losses,
+                derived.run,
+                new_changes,
+                numbers,
+                tools=random.random() < 0.5,
+                losses=losses,
                 replay_outputs=derived.outputs,
             )
         except Refused:
@@ -133,7 +133,12 @@ def _fork_again(
                 _judge(results, "forked again", level_seed, truth, later)
             for key, label in later.items():
                 if label.startswith("exact") and numbers[key] in derived.outputs:
-                    results.add("forked again", f"{name}: exact after a replay", f"{level_seed} {key} {label} {derived.outputs[numbers[key]]}", is_named=False)
+                    results.add(
+                        "forked again",
+                        f"{name}: exact after a replay",
+                        f"{level_seed} {key} {label} {derived.outputs[numbers[key]]}",
+                        is_named=False,
+                    )
                 if label.startswith("exact") and numbers[key] in labels.lost:
                     results.add("forked again", f"{name}: lost recording", f"{level_seed} {key}", is_named=False)
         if any(labels.previewed.get(no) != labels.replayed.get(no) for no in {*labels.previewed, *labels.replayed}):

@@ -57,6 +57,9 @@ def test_other_runs_show_what_is_configuration(other_steps: list[WitnessStep], i
     [
         ("It is in a van.", "Handle: warehouse.", True),
         ("It is in our warehouse.", "Handle: warehouse.", False),
+        # Code cut the answer off.
+        ("It is in our warehouse.", "Handle: It waits in our ware", False),
+        ("It is in our warehouse.", "Handle: house.", False),
         ("It is in a van.", "in", False),
         ("It is in a van.", "Handle this in time: urgent.", True),
     ],
@@ -67,13 +70,14 @@ def test_word_that_both_answers_have_may_be_the_source(other_answer: str, text: 
     writer = Node(id=uuid4(), no=2, type=StepType.MODEL, name="writer", input_ref="request")
     change = Change(node=desk, original=_answer(desk.output_ref), current=_answer("Nothing is known."))
     item = UnexplainedContent(path="/messages/0/content", first_step=2, snippet=text, digest="d")
-    steps = [step(1, "desk", other_answer), step(2, "writer", "", "d")]
-    other = witness(steps, {("model", "desk", 1): 1})
 
     def payload(ref: str) -> JSONValue:
         return {"messages": [{"role": "user", "content": text}]} if ref == "request" else _answer(ref)
 
-    assert is_configuration(writer, item, change, (other,), payload) is is_shown
+    for answers in ([other_answer], ["Nothing else.", other_answer]):
+        steps = [*(step(no, "desk", answer) for no, answer in enumerate(answers, 1)), step(9, "writer", "", "d")]
+        other = witness(steps, {("model", "desk", 1): 1})
+        assert is_configuration(writer, item, change, (other,), payload) is is_shown
 
 
 @pytest.mark.parametrize(
