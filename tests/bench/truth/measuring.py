@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from random import Random
+from types import MappingProxyType
 from typing import Final
 
 from tests.bench.truth.damage import NO_LOSSES, Losses, hide_contents, random_losses
@@ -141,8 +142,7 @@ def _fork_again(results: Results, seed: str, program: Program, changes: Changes,
                     )
                 if label.startswith("exact") and numbers[key] in labels.lost:
                     results.add("forked again", f"{name}: lost recording", f"{level_seed} {key}", is_named=False)
-        if any(labels.previewed.get(no) != labels.replayed.get(no) for no in {*labels.previewed, *labels.replayed}):
-            results.add("forked again", "planned otherwise", level_seed, is_named=False)
+        _add_disagreement(results, level_seed, labels)
         if losses:
             return
         fork = Fork(labels.derived, fork.keys)
@@ -177,11 +177,18 @@ def _compare(
                 results.add(mode, "lost recording", f"{seed} {key}", is_named=False)
             if label.startswith("exact source") and numbers[key] in labels.replay_outputs:
                 results.add(mode, "output of a replay", f"{seed} {key}", is_named=False)
+    _add_disagreement(results, seed, labels, keys_by_no)
+
+
+def _add_disagreement(
+    results: Results, seed: str, labels: ForkLabels, keys: Mapping[int, str] = MappingProxyType({})
+) -> None:
+    """Add the first step that a replay without live calls labels otherwise than its plan."""
     for no in sorted({*labels.previewed, *labels.replayed}):
         planned, actual = labels.previewed.get(no), labels.replayed.get(no)
         if planned != actual:
-            place = f"{seed} {keys_by_no.get(no, no)}"
-            results.add("agreement", f"planned {planned}, replayed {actual}", place, is_named=False)
+            kind = f"planned {planned}, replayed {actual}"
+            results.add("agreement", kind, f"{seed} {keys.get(no, no)}", is_named=False)
             break
 
 
