@@ -75,8 +75,8 @@ def is_configuration(
     """True if content is equal in all witnesses whose changed output differs, and no output before it explains it.
 
     One witness that lacks the content shows that it is chosen by something. One in which a step before the content
-    returned what was changed here shows nothing: code may have made the same content from it. Nor does one in which such
-    an output has words of the content in common with the changed one. A text with a number, which code may have
+    returned what was changed here shows nothing: code may have made the same content from it. Nor does one in which
+    such an output has words of the content in common with the changed one. A text with a number, which code may have
     computed, can be equal by chance: it takes two witnesses.
     """
     text, support = "", 0

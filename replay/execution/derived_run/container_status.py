@@ -1,11 +1,15 @@
-"""Container status: agents and turns of a derived run end as their last step does."""
+"""Container status: agents and turns of a derived run end as their last step does.
+
+One that failed in the recording without its last step failed by another one, or by its own code. It fails again if that
+step does; if code failed it, nothing shows whether it would.
+"""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef
 
 from replay.core.calls import label_key
 from replay.core.graph import CHECKS, CONTAINERS
@@ -55,12 +59,26 @@ def _settle_all(run_id: UUID, container_numbers: Collection[int | None], *, cut_
     containers = _enclosing_containers(run_id, container_numbers)
     before = Counter(step.label for step in containers.values())
     children = _children(run_id, containers)
+    failed_by_code = _failed_by_code(containers.values())
     # Inner ones first.
     for no in sorted(containers, reverse=True):
-        _settle(containers[no], children.get(no, []), cut_off=cut_off)
+        is_failed_by_code = containers[no].source_step in failed_by_code
+        _settle(containers[no], children.get(no, []), cut_off=cut_off, is_failed_by_code=is_failed_by_code)
     columns = ["status", "error", "detail", "output_ref", "label", "reason", *_SUMS]
     Step.objects.bulk_update(containers.values(), columns, batch_size=100)
     return before
+
+
+def _failed_by_code(containers: Iterable[Step]) -> set[UUID]:
+    """The recorded containers, of those that failed, in which no step did."""
+    sources = [step.source_step for step in containers if step.status in FAILED and step.source_step is not None]
+    if not sources:
+        return set()
+    recorded = Step.objects.filter(id__in=sources)
+    failed_children = Step.objects.filter(
+        run_id=OuterRef("run_id"), parent_no=OuterRef("sequence_no"), status__in=[*FAILED, StepStatus.UNVERIFIED]
+    )
+    return set(recorded.filter(~Exists(failed_children)).values_list("id", flat=True))
 
 
 def _enclosing_containers(run_id: UUID, container_numbers: Collection[int | None]) -> dict[int, Step]:
@@ -87,12 +105,25 @@ def _children(run_id: UUID, containers: Mapping[int, Step]) -> dict[int, list[St
     return children_by_parent
 
 
-def _settle(container: Step, children: list[Step], *, cut_off: bool) -> None:
-    has_unverified = any(map(is_unverified, children))
-    failed = bool(children) and children[-1].status in FAILED and not is_unverified(children[-1])
+def _failure(container: Step, children: Sequence[Step], failed: Sequence[Step]) -> Step | None:
+    """The step by which a container fails: its last one, or, if it failed in the recording, a check or one with its
+    error."""
+    if failed and failed[-1] is children[-1]:
+        return failed[-1]
+    if container.status not in FAILED:
+        return None
+    return next((child for child in failed if child.type in CHECKS or child.error == container.error), None)
+
+
+def _settle(container: Step, children: list[Step], *, cut_off: bool, is_failed_by_code: bool) -> None:
+    failed = [child for child in children if child.status in FAILED and not is_unverified(child)]
+    failure = _failure(container, children, failed)
+    # Code may have failed because of a step that it had accepted until then.
+    is_failed_by_code |= bool(failed) and container.status in FAILED
+    has_unverified = is_failed_by_code or any(map(is_unverified, children))
     status = StepStatus.PARTIAL if cut_off else StepStatus.UNVERIFIED if has_unverified else StepStatus.OK
-    container.status = StepStatus.ERROR if failed else status
-    container.error = children[-1].error if failed else ""
+    container.status = StepStatus.ERROR if failure else status
+    container.error = failure.error if failure else ""
     for name in _SUMS:
         if getattr(container, name) is not None:
             setattr(container, name, _sum(getattr(child, name) for child in children))

@@ -98,10 +98,42 @@ def test_failure_of_an_assumed_check_is_unverified(parent: str | None) -> None:
     change = {"match": {"step": 2}, "output": {"message": {"role": "assistant", "content": "Refund 42."}}}
     view, (agent, _, check_step) = replay(replace(run, steps=(*run.steps[:2], check)), 2, change)
     assert (check_step.status, check_step.reason) == ("error", "assumed_unaffected")
-    assert (agent.status, agent.error) == ("unverified" if parent else "ok", "")
+    assert (agent.status, agent.error) == ("unverified", "")
     (derived_run,) = Run.objects.filter(session_id=view.id)
     outcome = RunOutcome.objects.get(run=derived_run)
     assert (derived_run.status, outcome.outcome, outcome.reason) == ("completed", "unverified", "limit did not run")
+
+
+@pytest.mark.parametrize(
+    ("error", "type", "status"),
+    [
+        ("over the limit", StepType.VALIDATOR, "error"),
+        # Code failed the agent: because of the step, or not.
+        ("over the limit", StepType.TOOL, "error"),
+        ("no such order", StepType.TOOL, "unverified"),
+        ("", StepType.TOOL, "unverified"),
+    ],
+)
+def test_agent_fails_by_a_step_before_its_last_one(error: str, type: StepType, status: str) -> None:
+    run = checked_agent(StepStatus.ERROR)
+    agent, answer, check = run.steps
+    failed = replace(
+        check, type=type, tool_name="limit", input=5, error=error, status=StepStatus.ERROR if error else StepStatus.OK
+    )
+    last = replace(
+        check,
+        key="log",
+        type=StepType.TOOL,
+        name="log",
+        tool_name="log",
+        input="x",
+        output="logged",
+        status=StepStatus.OK,
+        error="",
+    )
+    change = {"match": {"step": 4}, "tool": {"output": "not logged"}}
+    _, (agent_step, *_) = replay(replace(run, steps=(agent, answer, failed, last)), 4, change)
+    assert agent_step.status == status
 
 
 def test_assumed_end_does_not_fail_the_run() -> None:
