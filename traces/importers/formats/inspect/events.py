@@ -55,7 +55,8 @@ class _Reading:
     owners: dict[str, str] = field(default_factory=dict)
     # Container key -> its index in the steps.
     containers: dict[str, int] = field(default_factory=dict)
-    tool_spans: set[str] = field(default_factory=set)
+    # Span id of a tool call without its event so far -> name of the tool.
+    tool_spans: dict[str, str] = field(default_factory=dict)
     keys: set[str] = field(default_factory=lambda: {ROOT})
     open_steps: list[str] = field(default_factory=list)
     ignored_events: Counter[str] = field(default_factory=Counter)
@@ -142,7 +143,7 @@ def _begin_span(reading: _Reading, event: JSONObject, parent: str, location: str
     container_key = reading.owners.get(as_text(event.get("parent_id"))) or parent
     if event.get("type") == "tool":
         reading.owners[key] = container_key
-        reading.tool_spans.add(key)
+        reading.tool_spans[key] = as_text(event.get("name"))
     else:
         _begin_container(reading, _container(event, key, container_key, location))
         reading.owners[key] = key
@@ -319,10 +320,17 @@ def _choices(output: JSONObject) -> JSONValue:
     return {"choices": [{"message": answer, "finish_reason": choice.get("stop_reason")}]}
 
 
+def _tool_span(reading: _Reading, span_id: str, name: str) -> str | None:
+    """Return the span of a tool call, once: its event is in the span, or names the span around it and follows it."""
+    if span_id not in reading.tool_spans:
+        span_id = next((id for id, tool in reversed(reading.tool_spans.items()) if tool == name), "")
+    return span_id if reading.tool_spans.pop(span_id, None) is not None else None
+
+
 def _tool(reading: _Reading, event: JSONObject, key: str, times: Span) -> SpanFacts:
     name, error = as_text(event.get("function")), as_object(event.get("error"))
     problem = ": ".join(part for part in (as_text(error.get("type")), as_text(error.get("message"))) if part)
-    if (span_id := as_text(event.get("span_id"))) in reading.tool_spans:
+    if (span_id := _tool_span(reading, as_text(event.get("span_id")), name)) is not None:
         reading.owners[span_id] = key
     facts = {"agent": event.get("agent"), "truncated": event.get("truncated")}
     return SpanFacts(

@@ -70,6 +70,24 @@ def test_events_become_a_tree() -> None:
     assert (event["action"], event["cmd"], "other_events" in run.metadata) == ("exec", "ls", False)
 
 
+def test_agent_inside_tool_whose_event_names_the_span_around() -> None:
+    message = {"role": "assistant", "content": "Yes."}
+    events = [
+        {"event": "span_begin", "id": "s", "name": "solver", "type": "solver"},
+        {"event": "span_begin", "id": "t", "parent_id": "s", "name": "ask", "type": "tool"},
+        {"event": "tool", "span_id": "s", "id": "c1", "function": "ask", "result": "Yes."},
+        {"event": "span_begin", "id": "a", "parent_id": "t", "name": "clerk", "type": "agent"},
+        {"event": "model", "span_id": "a", "model": "gpt-4o", "output": {"choices": [{"message": message}]}},
+    ]
+    log = {"eval": {"task": "shop"}, "samples": [{"id": 1, "epoch": 1, "input": "Is Dune in?", "events": events}]}
+    ((run,), problems) = read(orjson.dumps({"status": "success", **log}))
+    names = {step.key: step.name for step in run.steps}
+    assert ([names.get(step.parent or "") for step in run.steps], problems) == (
+        [None, "shop", "solver", "ask", "clerk"],
+        [],
+    )
+
+
 def test_pooled_messages_and_attachments_are_resolved() -> None:
     run = fixtures.run("inspect_log.eval")
     first, _, last = fixtures.steps(run, StepType.MODEL)
