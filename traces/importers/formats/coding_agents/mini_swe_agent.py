@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, list_or_single
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, list_or_single, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepStatus
@@ -57,6 +57,7 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
     model = as_text(first_member(model_config, "model_name"))
     message_list = [as_object(message) for message in require_list(body.get("messages"), f"{location}/messages")]
     stats = as_object(info.get("model_stats"))
+    end = _exit(message_list)
     recorded_messages = list(_recorded_messages(message_list, f"{location}/messages"))
     if any(as_object(as_object(message.get("extra")).get("response")).get("usage") for message in message_list):
         # Each answer has its usage: totals would count it twice.
@@ -74,10 +75,22 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
             info=info,
             format=FORMAT,
             identity=body.get("messages"),
-            metadata={"info": {**info, "model_stats": stats}, "version": as_text(body.get("trajectory_format"))},
+            metadata={
+                "info": {**info, "model_stats": stats},
+                "version": as_text(body.get("trajectory_format")),
+                "exit": end,
+            },
+            error=as_text(end.get("exception_str")),
         ),
         location,
     )
+
+
+def _exit(messages: list[JSONObject]) -> JSONObject:
+    """Return the facts about the end of a run beside its status and submission, such as an exception."""
+    last_message = messages[-1] if messages else {}
+    extra = as_object(last_message.get("extra")) if last_message.get("role") == "exit" else {}
+    return omit(extra, "exit_status", "submission")
 
 
 def _recorded_messages(messages: list[JSONObject], location: str) -> Iterator[TranscriptMessage]:

@@ -63,6 +63,8 @@ class Trajectory:
     format: str
     identity: JSONValue
     metadata: JSONObject = field(default_factory=dict)
+    # Of the program, that ended the run.
+    error: str = ""
 
 
 def build_trajectory_run(trajectory: Trajectory, location: str, suffix: str = "") -> RecordedRun:
@@ -73,6 +75,8 @@ def build_trajectory_run(trajectory: Trajectory, location: str, suffix: str = ""
         transcripts.build_steps(trajectory.messages, trajectory.setting), as_text(trajectory.info.get("submission"))
     )
     steps[0] = _with_totals(steps[0], as_object(trajectory.info.get("model_stats")), f"{location}/info/model_stats")
+    if trajectory.error:
+        steps[0] = replace(steps[0], status=StepStatus.ERROR, error=trajectory.error)
     if has_failed and not steps[0].tokens_in:
         steps = benchmark_scores.fail_without_turns(steps, exit_status)
     # Runs without messages differ in the facts about them.

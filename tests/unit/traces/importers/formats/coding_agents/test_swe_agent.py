@@ -136,6 +136,21 @@ def test_mini_steps_have_times_costs_and_errors() -> None:
     assert (run.steps[-1].output, run.steps[0].cost_usd) == ({"text": "3"}, None)
 
 
+def test_exception_that_ended_a_mini_run_is_its_error() -> None:
+    messages = [
+        {"role": "user", "content": "Count the books."},
+        {"role": "assistant", "content": "I look.", "extra": {"actions": [{"command": "ls"}]}},
+        {
+            "role": "exit",
+            "content": "no quota",
+            "extra": {"exit_status": "APIError", "submission": "", "exception_str": "no quota", "traceback": "line 3"},
+        },
+    ]
+    (run,) = read("mini-swe-agent", {"info": {"exit_status": "APIError", "submission": ""}, "messages": messages})
+    assert (run.status, run.steps[0].error) == (RunStatus.FAILED, "no quota")
+    assert run.metadata["exit"] == {"exception_str": "no quota", "traceback": "line 3"}
+
+
 def test_first_mini_version_runs_code_blocks() -> None:
     (run,) = read(
         "mini-swe-agent",
