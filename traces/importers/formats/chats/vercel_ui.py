@@ -1,7 +1,7 @@
 """UI messages of the Vercel AI SDK: version 4 with `toolInvocations`, later ones with typed tool parts.
 
 One assistant message spans several model calls. The next call starts at a `step-start`, or at the first part after a
-result that is not a tool part.
+result that is not a tool part. A user may steer it: such a message precedes the answer that received it.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,7 +42,10 @@ _STATES: Final = frozenset(
         "output-denied",
     }
 )
-_TYPES: Final = frozenset({"step-start", "dynamic-tool", "tool-invocation"})
+_TYPES: Final = frozenset({"step-start", "dynamic-tool", "tool-invocation", "reasoning-file", "steering-message"})
+_TEXT_TYPES: Final = frozenset({"text", "reasoning"})
+# What a tool part states beside its call and its result.
+_CALL_FACTS: Final = ("approval", "title", "providerExecuted", "toolMetadata")
 _METADATA: Final = ("title", "userId", "visibility", "trigger", "metadata")
 # In columns of text, databases have these as JSON.
 _JSON_FIELDS: Final = ("parts", "content", "toolInvocations", "attachments", "metadata", "annotations")
@@ -56,12 +59,15 @@ _TIMES: Final = ("createdAt", "created_at")
 
 
 def sniff(sample: Sample) -> float:
-    """Return the confidence that the file has UI messages with steps or tools, which plain chats lack."""
-    for value in sample.objects:
-        for message in [value, *as_list(value.get("messages"))[:20]]:
-            if _is_ui_message(_stored_message(as_object(message))):
-                return 1.0
-    return 0.0
+    """Return the confidence that the file has UI messages: less without steps and tools, which plain chats lack."""
+    messages = [
+        _stored_message(as_object(message))
+        for value in sample.objects
+        for message in [value, *as_list(value.get("messages"))[:20]]
+    ]
+    if any(map(_is_ui_message, messages)):
+        return 1.0
+    return 0.7 if any(map(_has_text_parts, messages)) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
@@ -123,6 +129,16 @@ def _is_ui_message(message: JSONObject) -> bool:
     return any(_is_tool(as_object(part)) or as_text(as_object(part).get("type")) in _TYPES for part in _parts(message))
 
 
+def _has_text_parts(message: JSONObject) -> bool:
+    """Return whether an answer has the parts that version 5 and later write of one without steps and tools."""
+    parts = [as_object(part) for part in _parts(message)]
+    return (
+        message.get("role") == "assistant"
+        and has_string(message, "id")
+        and any(part["type"] in _TEXT_TYPES and has_string(part, "text") for part in parts)
+    )
+
+
 def _parts(message: JSONObject) -> list[JSONValue]:
     return [part for part in as_list(message.get("parts")) if has_string(part, "type")]
 
@@ -182,8 +198,11 @@ def _recorded_messages(message: JSONObject, location: str) -> Iterator[Transcrip
         return
     steps = list(_steps(message))
     for index, step in enumerate(steps):
+        for user_message in step.user_messages:
+            value: JSONObject = {"role": "user", "content": _user_content(user_message), "ts": time}
+            yield TranscriptMessage(location=location, value={**value, "message_id": user_message.get("id")})
         message_facts = _message_facts(message) if index == len(steps) - 1 else {}
-        value: JSONObject = {"role": "assistant", "content": step.content, "tool_calls": [*step.calls], "ts": time}
+        value = {"role": "assistant", "content": step.content, "tool_calls": [*step.calls], "ts": time}
         value |= {**_model(message), **({"continuation": step.marks} if step.marks else {})}
         yield TranscriptMessage(
             location=location,
@@ -229,20 +248,22 @@ class _Step:
     content: list[JSONValue] = field(default_factory=list)
     calls: list[JSONValue] = field(default_factory=list)
     results: list[JSONObject] = field(default_factory=list)
+    user_messages: list[JSONObject] = field(default_factory=list)
     # What only the provider understands: ids of items and signatures, which later requests repeat.
     marks: list[JSONValue] = field(default_factory=list)
 
     @property
     def is_empty(self) -> bool:
-        return not (self.content or self.calls)
+        return not (self.content or self.calls or self.user_messages)
 
 
 def _steps(message: JSONObject) -> Iterator[_Step]:
     step = _Step()
     for part in _all_parts(message):
         tool = _tool(part)
-        begins = part.get("type") == "step-start" or (step.results and tool is None)
-        if begins and not step.is_empty:
+        is_steering = part.get("type") == "steering-message"
+        begins = part.get("type") == "step-start" or is_steering or (step.results and tool is None)
+        if begins and (step.content or step.calls):
             yield step
             step = _Step()
         mark = first_member(part, "callProviderMetadata", "providerMetadata")
@@ -252,6 +273,8 @@ def _steps(message: JSONObject) -> Iterator[_Step]:
             step.calls.append({"id": tool.get("toolCallId"), "name": tool["name"], "arguments": tool["input"]})
             if (result := _result(tool)) is not None:
                 step.results.append(result)
+        elif is_steering:
+            step.user_messages.append(part)
         elif part.get("type") != "step-start":
             step.content.append(_block(part))
     if not step.is_empty:
@@ -294,7 +317,8 @@ def _tool(part: JSONObject) -> JSONObject | None:
 
 def _result(tool: JSONObject) -> JSONObject | None:
     """Return the result message of a call; None for an open call."""
-    answer: JSONObject = {"role": "tool", "tool_call_id": tool.get("toolCallId")}
+    facts: JSONObject = {name: tool[name] for name in _CALL_FACTS if tool.get(name)}
+    answer: JSONObject = {"role": "tool", "tool_call_id": tool.get("toolCallId"), **facts}
     match tool.get("state"):
         case "result" | "output-available":
             output = tool.get("output")
@@ -311,4 +335,10 @@ def _result(tool: JSONObject) -> JSONObject | None:
 def _block(part: JSONObject) -> JSONValue:
     if part.get("type") == "reasoning":
         return {"type": "thinking", "thinking": first_member(part, "text", "reasoning")}
-    return {"type": "text", "text": part.get("text")} if part.get("type") == "text" else part
+    if part.get("type") != "text":
+        return part
+    return {
+        "type": "text",
+        "text": part.get("text"),
+        **({"citations": part["citations"]} if part.get("citations") else {}),
+    }

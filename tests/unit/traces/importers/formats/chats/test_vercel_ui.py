@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.importing_fixtures import detect_and_read, read
+from tests.support.importing_fixtures import answer_contents, detect_and_read, read, steps
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
 
@@ -94,3 +94,24 @@ def test_first_versions_have_files_and_thoughts_beside_texts() -> None:
     assert (text, attachment["url"]) == ({"type": "text", "text": "Read it."}, file["url"])
     assert model.output["message"]["content"][0]["thinking"] == "A scan."
     assert (model.tokens_in, model.tokens_out) == (5, 3)
+
+
+def test_messages_that_steer_an_answer_are_of_the_user() -> None:
+    steering = {"type": "steering-message", "id": "s1", "parts": [{"type": "text", "text": "And the paid ones?"}]}
+    approval = {"id": "p1", "approved": True, "reason": "a rule"}
+    tool = {**ANSWER[1], "approval": approval}
+    text = {"type": "text", "text": "B-7 is open.", "citations": [{"url": "https://shop.test/b-7"}]}
+    answer = {"id": "a1", "role": "assistant", "parts": [ANSWER[0], tool, ANSWER[0], steering, text]}
+    (run,), _ = detect_and_read("vercel-ui", json.dumps([{"role": "user", "parts": TASK}, answer]).encode())
+    assert [step.type for step in run.steps if step.parent == run.steps[0].key][:2] == [StepType.TURN] * 2
+    assert [step.name for step in steps(run, StepType.TURN)] == [TASK[0]["text"], "And the paid ones?"]
+    assert steps(run, StepType.TOOL)[0].attributes == {"approval": approval}
+    assert answer_contents(run)[1] == [text]
+
+
+def test_answers_without_steps_have_their_model_and_usage() -> None:
+    facts = {"model": "gpt-5", "usage": {"inputTokens": 5, "outputTokens": 2}}
+    answer = {"id": "a1", "role": "assistant", "parts": [{"type": "text", "text": "B-7."}], "metadata": facts}
+    (run,), _ = detect_and_read("vercel-ui", json.dumps([{"id": "u1", "role": "user", "parts": TASK}, answer]).encode())
+    (model,) = steps(run, StepType.MODEL)
+    assert (model.model, model.tokens_in, model.tokens_out) == ("gpt-5", 5, 2)
