@@ -342,7 +342,13 @@ AGENTS: Final = (
         parse=gemini_telemetry.parse,
         has_ends=False,
     ),
-    Importer(name="gemini-cli", title="Gemini CLI chats", sniff=gemini_cli.sniff, parse=gemini_cli.parse),
+    Importer(
+        name="gemini-cli",
+        title="Gemini CLI chats",
+        sniff=gemini_cli.sniff,
+        parse_together=gemini_cli.parse,
+        keys=gemini_cli.keys,
+    ),
     Importer(
         name=web_chats.FORMAT,
         title="chats of Open WebUI and LibreChat",

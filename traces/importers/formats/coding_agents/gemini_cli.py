@@ -1,29 +1,35 @@
 """Gemini CLI: recorded chats (one document, or lines with changes), checkpoints, and prompt logs.
 
 In a chat of lines, a message with a known id updates the earlier one, `$set` updates the session, and `$rewindTo`
-deletes a message and all later ones. Results are part of their calls.
+deletes a message and all later ones. Results are part of their calls: later versions store all parts of the message
+that answered several calls with each of them. A call of a subagent has the id of the subagent's session.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, has_list, has_object, has_string
+from traces.core.json_access import as_list, as_object, as_text, has_list, has_object, has_string, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import result_text
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, continuation
+from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
+from traces.importers.formats.session_logs.threads import Thread, nest
 
 FORMAT: Final = "gemini-cli"
 _SETTING: Final = TranscriptSettings(provider="google", agent=FORMAT)
 _TYPES: Final = frozenset({"user", "gemini", "info", "error", "warning"})
 _METADATA: Final = ("projectHash", "summary", "directories", "kind", "activeExtensionName")
 _DENIAL_STATES: Final = frozenset({"cancelled", "rejected"})
+# What the program shows of a call.
+_CALL_FACTS: Final = ("agentId", "displayName", "description", "resultDisplay")
+_MEDIA: Final = frozenset({"inlineData", "fileData"})
 
 
 def sniff(sample: Sample) -> float:
@@ -39,7 +45,41 @@ def sniff(sample: Sample) -> float:
     return 0.7 if any(message.get("role") == "model" for message in messages) else 0.0
 
 
-def parse(source: Source) -> Iterator[RecordedRun]:
+def keys(source: Source) -> set[str]:
+    """Return the ids of the sessions of a file, and of those of the subagents that its calls started."""
+    try:
+        runs = [*_parse(source)]
+    except BadFile:
+        return set()
+    return {id for run in runs for id in (run.external_id, *_agents(run))}
+
+
+def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
+    """Yield the runs of each file; sessions of subagents are inside those of their calls."""
+    threads: dict[str, Thread] = {}
+    for source in sources:
+        try:
+            runs = [*_parse(source)]
+        except BadFile as problem:
+            source.problems.append(problem)
+            continue
+        for run in runs:
+            if run.external_id in threads:
+                yield run
+            else:
+                threads[run.external_id] = Thread(run=run, calls=_agents(run))
+    for id, thread in threads.items():
+        for agent in thread.calls.keys() & threads.keys() - {id}:
+            threads[agent].parent = id
+    yield from nest(threads)
+
+
+def _agents(run: RecordedRun) -> dict[str, str]:
+    """Return the calls that started subagents, by the ids of their sessions."""
+    return {id: step.call_id for step in run.steps if (id := as_text(step.attributes.get("agentId")))}
+
+
+def _parse(source: Source) -> Iterator[RecordedRun]:
     """Yield the session of the file, or the sessions of a list, of lines or of a prompt log."""
     values = [(record.value, record.location) for record in source.records()]
     sessions = [item for item in source.entries() if _is_whole_session(item[0])]
@@ -144,9 +184,10 @@ def _last_type(messages: list[JSONObject]) -> str:
 def _recorded_messages(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     """Yield the messages of a record; notices of the program are not part of the conversation."""
     if message.get("type") == "user":
-        yield from _content(
-            {"role": "user", "parts": _parts(message.get("content"))}, location, message.get("timestamp")
-        )
+        content: JSONObject = {"role": "user", "parts": _parts(message.get("content"))}
+        if message.get("displayContent"):
+            content["displayContent"] = message["displayContent"]
+        yield from _content(content, location, message.get("timestamp"))
     elif message.get("type") == "gemini":
         calls = [as_object(call) for call in as_list(message.get("toolCalls"))]
         yield TranscriptMessage(location=location, value=_answer(message, calls))
@@ -172,6 +213,7 @@ def _answer(message: JSONObject, calls: list[JSONObject]) -> JSONObject:
         "tool_calls": tool_calls,
         "ts": message.get("timestamp"),
         "usage": _usage(as_object(message.get("tokens"))),
+        **continuation({"parts": _parts(message.get("content"))}),
         **({"model": message["model"]} if message.get("model") else {}),
     }
 
@@ -188,20 +230,38 @@ def _usage(counts: JSONObject) -> JSONObject:
 
 def _result(call: JSONObject) -> JSONObject:
     status, display = as_text(call.get("status")), call.get("resultDisplay")
-    responses = [as_object(as_object(part).get("functionResponse")) for part in _parts(call.get("result"))]
-    response = as_object(next((answer.get("response") for answer in responses if answer), None))
+    parts = _parts(call.get("result"))
+    answer, media = _response(parts, as_text(call.get("id")))
+    response = as_object(answer.get("response"))
     content = response.get("output")
     if content is None:
         content = result_text(response) if response else call.get("result")
+    text = content if content is None else result_text(content)
     problem = as_text(response.get("error")) or (display if isinstance(display, str) else status)
+    facts: JSONObject = {name: call[name] for name in _CALL_FACTS if call.get(name) not in (None, "", text)}
     return {
         "role": "tool",
         "tool_call_id": call.get("id"),
-        "content": content if content is None else result_text(content),
+        "content": [{"type": "text", "text": text}, *media] if media else text,
         "ts": call.get("timestamp"),
+        **facts,
         **({"error": problem} if status == "error" or response.get("error") else {}),
         **({"denied": True} if status in _DENIAL_STATES else {}),
     }
+
+
+def _response(parts: list[JSONValue], call_id: str) -> tuple[JSONObject, list[JSONValue]]:
+    """Return the response to a call, or the only one, with its media: inside it, or until the next response."""
+    objects = [as_object(part) for part in parts]
+    starts = [index for index, part in enumerate(objects) if has_object(part, "functionResponse")]
+    ids = [as_text(as_object(objects[index]["functionResponse"]).get("id")) for index in starts]
+    if not starts:
+        return {}, []
+    number = ids.index(call_id) if call_id in ids else 0
+    end = starts[number + 1] if number + 1 < len(starts) else len(objects)
+    response = as_object(objects[starts[number]]["functionResponse"])
+    siblings = [*as_list(response.get("parts")), *parts[starts[number] + 1 : end]]
+    return response, [part for part in siblings if not _MEDIA.isdisjoint(as_object(part))]
 
 
 def _prompts(prompts: list[JSONObject], location: str) -> Iterator[RecordedRun]:
@@ -237,14 +297,17 @@ def _checkpoint(contents: list[JSONObject], body: JSONObject, location: str) -> 
 def _content(content: JSONObject, location: str, time: JSONValue) -> Iterator[TranscriptMessage]:
     """Yield the messages in one content of Gemini's API; each result becomes a separate message."""
     parts = _parts(content.get("parts"))
-    rest = [_part(part) for part in parts if "functionResponse" not in as_object(part)]
-    for part in parts:
-        if "functionResponse" in as_object(part):
-            response = as_object(as_object(part)["functionResponse"])
-            call: JSONObject = {"id": response.get("id"), "result": [part], "timestamp": time}
-            yield TranscriptMessage(location=location, value=_result(call))
+    responses = [
+        as_object(as_object(part)["functionResponse"]) for part in parts if "functionResponse" in as_object(part)
+    ]
+    for response in responses:
+        call: JSONObject = {"id": response.get("id"), "result": parts, "timestamp": time}
+        yield TranscriptMessage(location=location, value=_result(call))
+    ignored = {"functionResponse", *(_MEDIA if responses else ())}
+    rest = [_part(part) for part in parts if ignored.isdisjoint(as_object(part))]
     if rest:
-        yield TranscriptMessage(location=location, value={"role": content.get("role"), "content": rest, "ts": time})
+        fields = omit(content, "parts")
+        yield TranscriptMessage(location=location, value={**fields, "content": rest, "ts": time})
 
 
 def _parts(content: JSONValue) -> list[JSONValue]:
