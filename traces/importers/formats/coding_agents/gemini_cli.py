@@ -303,8 +303,8 @@ def _content(content: JSONObject, location: str, time: JSONValue) -> Iterator[Tr
     for response in responses:
         call: JSONObject = {"id": response.get("id"), "result": parts, "timestamp": time}
         yield TranscriptMessage(location=location, value=_result(call))
-    ignored = {"functionResponse", *(_MEDIA if responses else ())}
-    rest = [_part(part) for part in parts if ignored.isdisjoint(as_object(part))]
+    result_members = {"functionResponse", *(_MEDIA if responses else ())}
+    rest = [_part(part) for part in parts if result_members.isdisjoint(as_object(part))]
     if rest:
         fields = omit(content, "parts")
         yield TranscriptMessage(location=location, value={**fields, "content": rest, "ts": time})
