@@ -1,44 +1,26 @@
 """The thread that removes deleted runs when their time has come, and applies the retention policies daily."""
 
-import threading
 from typing import Final
 
-import structlog
-from django.db import Error, connection
-
-from cockpit.process.worker_threads import ThreadStep
+from cockpit.process.worker_threads import ThreadStep, WorkerThread
 from traces.errors import ProblemError
 from traces.retention import purge
 from traces.storage import artifact_files
 
-log = structlog.get_logger("cockpit.process.purging")
 _PAUSE_S: Final = 60.0
 
 
-class PurgeThread(threading.Thread):
+class PurgeThread(WorkerThread):
     """Purges until it is stopped. Several processes may purge at once: each step is done by one of them."""
 
+    outages = (*WorkerThread.outages, ProblemError)
+
     def __init__(self) -> None:
-        super().__init__(name="purge", daemon=True)
-        self._stop_event = threading.Event()
+        super().__init__("purge", first_pause_s=_PAUSE_S, after_error_s=_PAUSE_S)
 
-    def run(self) -> None:
-        while not self._stop_event.wait(_PAUSE_S):
-            self._work()
-
-    def stop(self) -> None:
-        self._stop_event.set()
-        self.join()
-
-    def _work(self) -> None:
-        try:
-            work()
-        except (Error, OSError, ProblemError) as error:
-            log.warning("purge_waits", error=str(error).partition("\n")[0])
-        except Exception as error:  # noqa: BLE001  # the thread must survive
-            log.error("purge_failed", exc_info=error)
-        finally:
-            connection.close()
+    def work(self) -> float:
+        purge_due()
+        return _PAUSE_S
 
 
 class Purging(ThreadStep):
@@ -47,7 +29,7 @@ class Purging(ThreadStep):
     thread_type = PurgeThread
 
 
-def work() -> None:
+def purge_due() -> None:
     """Apply the policies if a day has passed; else remove what is due."""
     artifact_files.remove_old_parts()
     if not purge.purge_daily() and purge.is_removal_due():

@@ -1,14 +1,12 @@
 """Recovery of abandoned work: sessions of dead workers, and work whose queue message was lost."""
 
-import threading
 from datetime import timedelta
 
 import structlog
 from django.conf import settings
-from django.db import Error, connection
 from kombu.exceptions import KombuError, OperationalError
 
-from cockpit.process.worker_threads import ThreadStep
+from cockpit.process.worker_threads import ThreadStep, WorkerThread
 from diffing import services as diffs
 from replay.agents import connections
 from replay.bisection import services as bisections
@@ -55,34 +53,23 @@ def at_start() -> None:
         log.info("requeued", count=count)
 
 
-class RecoveryThread(threading.Thread):
+class RecoveryThread(WorkerThread):
     """Runs the recovery every few seconds until it is stopped."""
 
+    outages = (*WorkerThread.outages, KombuError, OperationalError)
+
     def __init__(self) -> None:
-        super().__init__(name="recovery", daemon=True)
-        self._stop_event = threading.Event()
+        self._pause_s = settings.TAKEOVER_S / 3
+        super().__init__("recovery", first_pause_s=0.0, after_error_s=self._pause_s)
         self._observer = leases.Observer()
 
-    def run(self) -> None:
-        while True:
-            self._look()
-            if self._stop_event.wait(settings.TAKEOVER_S / 3):
-                return
-
-    def stop(self) -> None:
-        self._stop_event.set()
-        self.join()
-
-    def _look(self) -> None:
+    def work(self) -> float:
         try:
             look_after(self._observer)
-        except (Error, KombuError, OperationalError, OSError) as error:
+        except self.outages:
             self._observer.forget()
-            log.warning("recovery_waits", error=str(error).partition("\n")[0])
-        except Exception as error:  # noqa: BLE001  # the thread must survive
-            log.error("recovery_failed", exc_info=error)
-        finally:
-            connection.close()
+            raise
+        return self._pause_s
 
 
 class Recovery(ThreadStep):

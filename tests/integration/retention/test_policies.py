@@ -196,14 +196,14 @@ def test_only_admins_set_policies_and_holds(client: Client, monkeypatch: pytest.
 @pytest.mark.usefixtures("_later")
 def test_thread_applies_policies_once_a_day(client: Client) -> None:
     first = record(1)
-    purging.work()
+    purging.purge_due()
     assert run_ids() == {first}
     set_policy(client, days=30)
-    purging.work()
+    purging.purge_due()
     assert run_ids() == set()
     second = record(2)
-    purging.work()
+    purging.purge_due()
     assert run_ids() == {second}
     delete(client, second, at_once="true")
-    purging.work()
+    purging.purge_due()
     assert run_ids() == set()

@@ -182,7 +182,7 @@ def test_one_of_two_processes_applies_the_policies(monkeypatch: pytest.MonkeyPat
         return newest
 
     monkeypatch.setattr(purge, "newest_purge", look)
-    for thread in [in_thread(purging.work) for _ in range(2)]:
+    for thread in [in_thread(purging.purge_due) for _ in range(2)]:
         thread.join(patience_s(30))
     assert AuditEntry.objects.filter(action=AuditAction.PURGE).count() == 1
 

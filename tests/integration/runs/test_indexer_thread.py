@@ -59,7 +59,7 @@ def test_stopped_thread_writes_nothing_more(indexer: IndexerThread) -> None:
 
 
 def test_error_does_not_end_the_thread(indexer: IndexerThread, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cockpit.process.indexing._AFTER_ERROR_S", 0.01)
+    indexer.after_error_s = 0.01
     failures: list[object] = []
 
     def fail(documents: object) -> None:
