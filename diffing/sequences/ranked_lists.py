@@ -69,7 +69,7 @@ def compare(base: Sequence[RankedDocument], candidate: Sequence[RankedDocument])
     )
 
 
-def rank_biased_overlap(base: Sequence[str], candidate: Sequence[str], p: float = PERSISTENCE) -> float:
+def rank_biased_overlap(base: Sequence[str], candidate: Sequence[str]) -> float:
     """Extrapolated RBO of lists of any lengths (Webber et al. 2010, equation 32); 1.0 for two empty lists."""
     short, long = sorted((base, candidate), key=len)
     if not long:
@@ -77,7 +77,7 @@ def rank_biased_overlap(base: Sequence[str], candidate: Sequence[str], p: float 
     if not short:
         return 0.0
     overlap = _overlaps(short, long)
-    s, n = len(short), len(long)
+    s, n, p = len(short), len(long), PERSISTENCE
     prefix_sum = sum(overlap[d - 1] / d * p**d for d in range(1, n + 1))
     uneven_sum = sum(overlap[s - 1] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
     tail = ((overlap[n - 1] - overlap[s - 1]) / n + overlap[s - 1] / s) * p**n

@@ -106,11 +106,6 @@ def _numbers(text: str) -> Sequence[float]:
     return numbers + [float(number.replace(",", "")) for number in _NUMBER.findall(_DATE.sub(" ", text))]
 
 
-def is_number(text: str) -> bool:
-    """True if a text is nothing but a number."""
-    return _NUMBER.fullmatch(text.strip().lstrip("+-")) is not None
-
-
 def _is_distinctive(move: Move) -> bool:
     """Return whether numbers have so many digits that others hardly move like them by chance."""
     return max(move) >= _TWO_DIGITS or any(_THREE_DIGITS.search(f"{number:g}") for number in move)

@@ -16,14 +16,10 @@ from replay.inputs.changes import Change
 from replay.inputs.texts import texts_in
 from replay.inputs.value_pointers import resolve_pointer
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import StepType
-from traces.payloads.messages import ANSWER, ModelAnswer
 from traces.provenance.short_values import (
     Span,
-    Value,
     ValueIndex,
     ValueKind,
-    answer_values,
     output_values,
     tokens_of,
     words_of,
@@ -81,7 +77,7 @@ class _Contents(NamedTuple):
 @lru_cache(maxsize=32)
 def _contents(change: Change) -> _Contents:
     index = ValueIndex()
-    index.add(change.node.no, _values(change.node.type, change.original))
+    index.add(change.node.no, output_values(change.node.type, change.original))
     return _Contents(index, _runs_in(change.original), _runs_in(change.current))
 
 
@@ -130,10 +126,6 @@ def _quoted_runs(pieces: Sequence[_Piece], old_runs: AbstractSet[tuple[str, ...]
 
 def _runs_in(output: JSONValue) -> set[tuple[str, ...]]:
     return {run for text in texts_in(output) for run in _runs(text)}
-
-
-def _values(type: StepType, output: JSONValue) -> Iterator[Value]:
-    return answer_values(ModelAnswer(output).message, ANSWER) if type is StepType.MODEL else output_values(output)
 
 
 def _replacement(old_text: str, span: Span, change: Change) -> str | None:

@@ -34,7 +34,6 @@ EditedStep = tuple[Node, Edits]
 # Per source; the outlook of a run of 6,000 steps takes about 20 MB.
 _MAX_OUTLOOKS: Final = 8
 _REQUEST_PROMPT_FIELDS: Final = frozenset({"system"})
-_FLAT: Final = frozenset({StepType.MODEL, StepType.TOOL})
 
 
 @dataclass(frozen=True, kw_only=True)

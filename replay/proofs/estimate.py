@@ -48,7 +48,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
         base_outcome=case.names["base"],
         candidate_outcome=case.names["candidate"],
         atoms=[
-            *(_atom(atom, sum(map(needs_live, pair)) * case.live_calls) for atom, pair in trials),
+            *(_atom(atom, live_calls=sum(map(needs_live, pair)) * case.live_calls) for atom, pair in trials),
             *_remaining_atoms(ladder, len(trials)),
         ],
         sampled=case.is_sampled,
@@ -127,7 +127,7 @@ def _agent_warnings() -> list[str]:
     return [proof_sentences.plan_warning(PlanWarning(kind=WarningKind.AGENT_DECIDES)), *agent_plans.warnings()]
 
 
-def _atom(atom: Atom, live_calls: int) -> AtomPlan:
+def _atom(atom: Atom, *, live_calls: int | None) -> AtomPlan:
     return AtomPlan(
         id=atom.id,
         category=atom.category,
@@ -152,18 +152,7 @@ def _is_unsettled(result: ProbeResult) -> bool:
 def _remaining_atoms(ladder: Ladder, start: int) -> list[AtomPlan]:
     """Changes beyond the tried ones, and those that cannot be tested."""
     atoms = [*ladder.space.atoms[start:], *(atom for atom in ladder.case.atoms if not atom.testable)]
-    return [
-        AtomPlan(
-            id=atom.id,
-            category=atom.category,
-            title=atom.title,
-            testable=atom.testable,
-            why_not=atom.why_not,
-            certificate=atom.certificate.reason if atom.certificate is not None else "",
-            live_calls=None,
-        )
-        for atom in atoms
-    ]
+    return [_atom(atom, live_calls=None) for atom in atoms]
 
 
 def _warnings(ladder: Ladder, request: ProofRequest, live_replays: int) -> list[str]:

@@ -12,7 +12,6 @@ from traces.core.json_types import JSONObject
 from traces.core.schema import Schema
 
 Kind = Literal["profile", "policy"]
-DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 SHORTEST_DIGEST: Final = 8
 
 

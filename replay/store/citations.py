@@ -35,7 +35,7 @@ class ReplayCiter(Citer):
             yield Citation(run_id=_one_of(source_id, run_ids), kind="experiment", id=id, name=name)
         for id, run_id in Bisection.objects.filter(run__in=run_ids).values_list("id", "run_id"):
             yield Citation(run_id=run_id, kind="bisection", id=id)
-        for proof in Proof.objects.filter(_compares("diff__", run_ids)).select_related("diff"):
+        for proof in Proof.objects.filter(_compares(run_ids)).select_related("diff"):
             yield Citation(run_id=_one_of(proof.diff.base_id, run_ids), kind="proof", id=proof.id)
 
     def in_progress(self, run_ids: Collection[UUID]) -> Iterable[Citation]:
@@ -46,7 +46,7 @@ class ReplayCiter(Citer):
         running = Bisection.objects.filter(run__in=run_ids, status=BisectionStatus.RUNNING)
         for id, run_id in running.values_list("id", "run_id"):
             yield Citation(run_id=run_id, kind="bisection in progress", id=id)
-        proofs = Proof.objects.filter(_compares("diff__", run_ids), status=ProofStatus.RUNNING)
+        proofs = Proof.objects.filter(_compares(run_ids), status=ProofStatus.RUNNING)
         for id, base_id in proofs.values_list("id", "diff__base_id"):
             yield Citation(run_id=_one_of(base_id, run_ids), kind="proof in progress", id=id)
         exports = LangfuseExport.objects.filter(
@@ -72,8 +72,8 @@ class ReplayCiter(Citer):
         remove_comments(reports)
         Lane.objects.filter(unchanged__in=reports).delete()
         DiffReport.objects.filter(id__in=reports).delete()
-        Proof.objects.filter(_compares("diff__", run_ids)).delete()
-        UnchangedReplay.objects.filter(_compares("diff__", run_ids)).delete()
+        Proof.objects.filter(_compares(run_ids)).delete()
+        UnchangedReplay.objects.filter(_compares(run_ids)).delete()
         Experiment.objects.filter(source_run__in=run_ids).delete()
         Bisection.objects.filter(run__in=run_ids).delete()
         AgentCalibration.objects.filter(run__in=run_ids).delete()
@@ -91,8 +91,8 @@ class ReplayCiter(Citer):
         return set(ReplaySession.objects.filter(source_run__in=run_ids).values_list("source_run_id", flat=True))
 
 
-def _compares(prefix: str, run_ids: Collection[UUID]) -> Q:
-    return Q(**{f"{prefix}base__in": run_ids}) | Q(**{f"{prefix}candidate__in": run_ids})
+def _compares(run_ids: Collection[UUID]) -> Q:
+    return Q(diff__base__in=run_ids) | Q(diff__candidate__in=run_ids)
 
 
 def _one_of(run_id: UUID, run_ids: Collection[UUID]) -> UUID:

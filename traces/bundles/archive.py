@@ -44,7 +44,8 @@ _UNPACKED_FREE: Final = 32 * 1024 * 1024
 _UNPACKED_RATIO: Final = 100
 # A small member may consist of spaces only.
 _ALWAYS_ALLOWED: Final = 1024 * 1024
-_TABLES: Final = ("run.json", "steps.jsonl", "edges.jsonl", "judgements.jsonl")
+_RUN: Final = "run.json"
+_TABLES: Final = (_RUN, "steps.jsonl", "edges.jsonl", "judgements.jsonl")
 # A constant, so that equal runs give equal files.
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 
@@ -141,7 +142,7 @@ def _read(archive: zipfile.ZipFile) -> Bundle:
     data = {name: _read_verified(archive, infos[name], entries[name]) for name in entries}
     return Bundle(
         content_digest=str(manifest["content_digest"]),
-        run=_json_object(data, "run.json"),
+        run=_run(data),
         steps=_json_lines(data, "steps.jsonl"),
         edges=_json_lines(data, "edges.jsonl"),
         judgements=_json_lines(data, "judgements.jsonl"),
@@ -236,10 +237,10 @@ def _artifacts(data: Mapping[str, bytes]) -> dict[str, bytes]:
     return artifacts
 
 
-def _json_object(data: Mapping[str, bytes], name: str) -> JSONObject:
-    value = _json(data.get(name, b""), name)
+def _run(data: Mapping[str, bytes]) -> JSONObject:
+    value = _json(data.get(_RUN, b""), _RUN)
     if not isinstance(value, dict):
-        raise BadBundle(f"{name} is not an object", where=name)
+        raise BadBundle(f"{_RUN} is not an object", where=_RUN)
     return value
 
 

@@ -35,13 +35,7 @@ def pack(data: bytes) -> bytes:
     return b"".join(pieces)
 
 
-def unpack(data: bytes) -> bytes:
-    """Restore packed JSON text."""
-    text, _ = unpack_with_digests(data)
-    return text
-
-
-def unpack_with_digests(data: bytes) -> tuple[bytes, list[bytes]]:
+def unpack(data: bytes) -> tuple[bytes, list[bytes]]:
     """Restore packed JSON text; return also the digests that it mentions, in references and in literals."""
     pieces = _DIGEST_AFTER_MARK.split(data)
     digests = pieces[1::2]

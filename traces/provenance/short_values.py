@@ -21,7 +21,8 @@ from traces.core.json_access import as_list, as_string, member
 from traces.core.json_types import JSONValue
 from traces.core.json_walk import scalars
 from traces.core.step_header import step_view
-from traces.payloads.messages import Message
+from traces.core.vocabulary import StepType
+from traces.payloads.messages import ANSWER, Message, ModelAnswer
 
 # In words; longer texts are traced by their runs of words.
 MAX_PHRASE: Final = 8
@@ -202,22 +203,23 @@ def common_prefix_length(left: str, right: str) -> int:
     return min(len(left), len(right))
 
 
-def output_values(output: JSONValue) -> Iterator[Value]:
-    """Yield the values of any output except a model's."""
-    if isinstance(output, str):
-        yield from _text_values(output, "", ValueKind.WHOLE)
+def output_values(type: StepType, output: JSONValue) -> Iterator[Value]:
+    """Yield the values of the output of a step; a model's are its text, and the arguments of its tool calls."""
+    if type is StepType.MODEL:
+        yield from _answer_values(ModelAnswer(output).message)
+    elif isinstance(output, str):
+        yield from _text_values(output, "")
     else:
         yield from _fields(output, "")
 
 
-def answer_values(message: JSONValue, path: str) -> Iterator[Value]:
-    """Yield the values of a model's message: its text, and the arguments of its tool calls."""
+def _answer_values(message: JSONValue) -> Iterator[Value]:
     content = Message(message).content
-    yield from _text_values(as_string(content), f"{path}/content", ValueKind.WHOLE)
+    yield from _text_values(as_string(content), f"{ANSWER}/content")
     for index, block in enumerate(as_list(content)):
-        yield from _text_values(as_string(member(block, "text")), f"{path}/content/{index}/text", ValueKind.WHOLE)
+        yield from _text_values(as_string(member(block, "text")), f"{ANSWER}/content/{index}/text")
     for index, call in enumerate(as_list(member(message, "tool_calls"))):
-        yield from _fields(member(call, "arguments"), f"{path}/tool_calls/{index}/arguments")
+        yield from _fields(member(call, "arguments"), f"{ANSWER}/tool_calls/{index}/arguments")
 
 
 def json_in(text: str) -> tuple[JSONValue, int, int] | None:
@@ -241,12 +243,12 @@ def _json_places(text: str) -> Iterator[tuple[int, int]]:
             yield start, end + 1
 
 
-def _text_values(text: str, path: str, kind: ValueKind) -> Iterator[Value]:
+def _text_values(text: str, path: str) -> Iterator[Value]:
     """Yield a text itself, the fields of JSON inside it, or the tokens that are unlikely to be a coincidence."""
     clean_text = text.strip()
     if not clean_text:
         return
-    yield Value(text=clean_text, path=path, kind=kind)
+    yield Value(text=clean_text, path=path, kind=ValueKind.WHOLE)
     if (inner := json_in(text)) is not None:
         yield from _fields(inner[0], f"{path}#")
     elif len(words_of(clean_text[:200])) > 1:

@@ -16,7 +16,7 @@ from traces.payloads.messages import ANSWER, Message, ModelAnswer, ModelRequest
 from traces.payloads.splitter import Splitter
 from traces.provenance.input_origins import Origins, UnexplainedContent
 from traces.provenance.output_placements import Placements
-from traces.provenance.short_values import answer_values, output_values
+from traces.provenance.short_values import output_values
 from traces.provenance.text_index import TextIndex, is_distinctive
 
 LISTS_OF_PARTS: Final = ("messages", "documents")
@@ -125,9 +125,7 @@ def index_texts(state: ProvenanceState) -> None:
 def _index_values(step: StepFacts, state: ProvenanceState) -> None:
     output = step.output
     if step.type is not StepType.OUTPUT:
-        is_model = step.type is StepType.MODEL
-        values = answer_values(ModelAnswer(output).message, ANSWER) if is_model else output_values(output)
-        state.origins.values.add(step.no, values)
+        state.origins.values.add(step.no, output_values(step.type, output))
         for path, text in _distinctive_texts(output):
             state.texts.add(text, step.no, path)
     if step.type is StepType.TOOL and not step.call_id and isinstance(output, dict | list):

@@ -84,9 +84,9 @@ def deciding(all_terms: Sequence[PolicyTerms], app: str, tags: Sequence[str]) ->
     return max(candidates, key=_precedence, default=None)
 
 
-def due_runs(all_terms: Sequence[PolicyTerms], now: datetime | None = None) -> Iterator[DueRun]:
+def due_runs(all_terms: Sequence[PolicyTerms]) -> Iterator[DueRun]:
     """Yield the runs that are older than the policy that decides about them, oldest first."""
-    now = now or datetime.now(UTC)
+    now = datetime.now(UTC)
     shortest = min((terms.days for terms in all_terms if terms.days is not None), default=None)
     if shortest is None:
         return

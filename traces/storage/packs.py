@@ -15,7 +15,7 @@ from django.db import OperationalError, connection
 from traces.core.canonical import digest_bytes
 from traces.models import Artifact, LooseFile, Pack
 from traces.payloads.digest_packing import pack as pack_references
-from traces.payloads.digest_packing import unpack_with_digests
+from traces.payloads.digest_packing import unpack
 from traces.storage import artifact_files, bulk
 from traces.storage.compression import BrokenFrame, compress, decompress
 
@@ -157,7 +157,7 @@ def decode_with_digests(pack: StoredPack, sha256: str) -> tuple[bytes, list[byte
         except BrokenFrame as error:
             raise UnreadablePack(str(error)) from error
     # Whatever looks like a reference was packed.
-    return unpack_with_digests(content) if pack.encoding.startswith(_PACKED_REFS) else (content, [])
+    return unpack(content) if pack.encoding.startswith(_PACKED_REFS) else (content, [])
 
 
 def members_of(content: bytes) -> dict[str, bytes]:

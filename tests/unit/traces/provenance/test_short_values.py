@@ -103,7 +103,7 @@ def test_repeated_template_has_latest_source() -> None:
 
 def test_replies_trace_only_ids() -> None:
     index = ValueIndex()
-    index.add(1, output_values({"color": "turquoise", "order": "W-2201"}))
+    index.add(1, output_values(StepType.TOOL, {"color": "turquoise", "order": "W-2201"}))
     text = "I want the turquoise one of W-2201"
     assert [text[span.start : span.end] for span in index.find(text, reply=True)] == ["W-2201"]
     assert len(index.find(text)) == 2
