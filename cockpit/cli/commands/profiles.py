@@ -1,7 +1,6 @@
 """Override profiles and policies from files or from the store, and the commands that save them."""
 
 import json as jsonlib
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,8 +9,8 @@ from rich.text import Text
 from cockpit.cli import output
 from cockpit.cli.client import Api, connect, in_path
 from cockpit.cli.errors import Exit, Failure
+from cockpit.cli.json_input import read_json
 from cockpit.cli.options import PROFILES, Kind
-from traces.core import duplicate_keys
 
 Document = dict[str, Any] | str
 _EMPTY: Final[dict[str, Any]] = {"overrides": []}
@@ -87,12 +86,8 @@ def _load(source: str, title: str, *, lists: bool = False) -> Any:
     path = Path(source)
     if source != "-" and not path.is_file() and "/" not in source and path.suffix != ".json":
         return source
-    try:
-        value = duplicate_keys.loads(sys.stdin.read().encode() if source == "-" else path.read_bytes())
-    except OSError as error:
-        raise Failure(f"cannot read the {title} file {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
-    except ValueError as error:
-        raise Failure(f"the {title} file {path} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
+    name = f"the {title} file {path}"
+    value = read_json(path, name)
     if not isinstance(value, (dict, list) if lists else dict):
-        raise Failure(f"the {title} file {path} must contain a JSON object", exit=Exit.BAD_INPUT)
+        raise Failure(f"{name} must contain a JSON object", exit=Exit.BAD_INPUT)
     return value

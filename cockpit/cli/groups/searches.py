@@ -116,7 +116,10 @@ def bisect(
 def experiment(
     run: Run,
     matrix: Annotated[
-        Path, typer.Argument(metavar="MATRIX", help="JSON file with axes and checks, as in the REST API.")
+        Path,
+        typer.Argument(
+            metavar="MATRIX", help="JSON file with axes and checks, as in the REST API; - for standard input."
+        ),
     ],
     fork_step: Annotated[
         str | None, typer.Option("--from", metavar="STEP", help="Fork point: step id or number.")

@@ -11,9 +11,10 @@ from cockpit.cli import output
 from cockpit.cli.client import Api, connect, in_path
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.commands.replay import request_body as replay_request_body
-from cockpit.cli.commands.replay import with_local_model
+from cockpit.cli.commands.searches.previews import show_preview
 from cockpit.cli.commands.searches.waiting import note_wait
 from cockpit.cli.errors import Exit, Failure
+from cockpit.cli.json_input import read_json
 from replay.core.vocabulary import BisectionStatus, ProbeVerdict
 from traces.core import duplicate_keys
 
@@ -83,21 +84,17 @@ def check(text: str) -> dict[str, Any]:
     if kind in _TOOLS:
         return {"kind": kind, **title, "tool": value}
     if kind == "json_schema":
-        return {"kind": kind, **title, "document": _document(Path(value))}
+        return {"kind": kind, **title, "document": read_json(Path(value), f"the schema {value}")}
     raise Failure(f"“{kind}” is not a kind of check: use {_FORMS}", exit=Exit.BAD_INPUT)
 
 
 def preview(ref: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> Exit:
     """Print the plan and its cost. A refusal is bad input."""
-    with connect(url, token) as api:
-        if api.local:
-            with_local_model()
-        plan = api.post("/bisections/preview", {**request, "run": run_id(api, ref)})
-    if json:
-        output.document({"plan": plan})
-    else:
-        _show_plan(plan)
-    return Exit.BAD_INPUT if plan["refusals"] else Exit.OK
+
+    def make(api: Api) -> dict[str, Any]:
+        return dict(api.post("/bisections/preview", {**request, "run": run_id(api, ref)}))
+
+    return show_preview(make, _show_plan, json=json, url=url, token=token)
 
 
 def bisect(ref: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> Exit:
@@ -139,15 +136,6 @@ def _print_progress(bisection: dict[str, Any], printed_count: int) -> int:
         reason = f" ({probe['note']})" if probe["note"] else ""
         output.note(f"from step {probe['fork']['sequence_no']}{change}: {verdict}{reason}")
     return len(finished)
-
-
-def _document(path: Path) -> Any:
-    try:
-        return duplicate_keys.loads(path.read_bytes())
-    except OSError as error:
-        raise Failure(f"cannot read the schema {path}: {error.strerror}", exit=Exit.BAD_INPUT) from error
-    except ValueError as error:
-        raise Failure(f"the schema {path} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
 
 
 def _show_plan(plan: dict[str, Any]) -> None:

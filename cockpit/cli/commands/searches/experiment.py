@@ -9,11 +9,11 @@ from rich.text import Text
 from cockpit.cli import output
 from cockpit.cli.client import Api, connect
 from cockpit.cli.commands.import_files import run_id
-from cockpit.cli.commands.replay import with_local_model
+from cockpit.cli.commands.searches.previews import show_preview
 from cockpit.cli.commands.searches.waiting import note_wait
 from cockpit.cli.errors import Exit, Failure
+from cockpit.cli.json_input import read_json
 from replay.core.vocabulary import COMPLETED, FINAL_STATUSES, ExperimentStatus
-from traces.core import duplicate_keys
 
 _POLL_S: Final = 0.2
 _JUDGED_S: Final = 120.0  # timeout of the checks after the last row
@@ -21,12 +21,7 @@ _JUDGED_S: Final = 120.0  # timeout of the checks after the last row
 
 def request_body(matrix: Path, *, fork_step: str | None, samples: int | None, engine: str | None) -> dict[str, Any]:
     """Load the request from a file, as in the REST API without the run. Options take precedence."""
-    try:
-        matrix_json = duplicate_keys.loads(matrix.read_bytes())
-    except OSError as error:
-        raise Failure(f"cannot read {matrix}: {error.strerror}", exit=Exit.BAD_INPUT) from error
-    except ValueError as error:
-        raise Failure(f"{matrix} is not JSON: {error}", exit=Exit.BAD_INPUT) from error
+    matrix_json = read_json(matrix, str(matrix))
     if not isinstance(matrix_json, dict):
         raise Failure(f"{matrix} does not contain an object with `axes` and `checks`", exit=Exit.BAD_INPUT)
     fork = int(fork_step) if fork_step and fork_step.isdecimal() else fork_step
@@ -36,15 +31,11 @@ def request_body(matrix: Path, *, fork_step: str | None, samples: int | None, en
 
 def preview(ref: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> Exit:
     """Print the plan and its cost. A refusal is bad input."""
-    with connect(url, token) as api:
-        if api.local:
-            with_local_model()
-        plan = api.post("/experiments/preview", {**request, "run": run_id(api, ref)})
-    if json:
-        output.document({"plan": plan})
-    else:
-        _show_plan(plan)
-    return Exit.BAD_INPUT if plan["refusals"] else Exit.OK
+
+    def make(api: Api) -> dict[str, Any]:
+        return dict(api.post("/experiments/preview", {**request, "run": run_id(api, ref)}))
+
+    return show_preview(make, _show_plan, json=json, url=url, token=token)
 
 
 def experiment(ref: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None) -> Exit:

@@ -12,8 +12,8 @@ from cockpit.cli.client import Api, connect
 from cockpit.cli.commands.diff import report_of
 from cockpit.cli.commands.import_files import run_id
 from cockpit.cli.commands.replay import request_body as replay_request_body
-from cockpit.cli.commands.replay import with_local_model
 from cockpit.cli.commands.searches.bisect import check
+from cockpit.cli.commands.searches.previews import show_preview
 from cockpit.cli.commands.searches.waiting import note_wait
 from cockpit.cli.errors import Exit, Failure
 from diffing.sentences.evidence_lines import VERDICTS
@@ -76,15 +76,11 @@ def preview(
     base: str, candidate: str, request: dict[str, Any], *, json: bool, url: str | None, token: str | None
 ) -> Exit:
     """Print the plan and its cost. A refusal is bad input."""
-    with connect(url, token) as api:
-        if api.local:
-            with_local_model()
-        plan = api.post(f"/diffs/{_diff(api, base, candidate)}/prove/preview", request)
-    if json:
-        output.document({"plan": plan})
-    else:
-        _show_plan(plan)
-    return Exit.BAD_INPUT if plan["refusals"] else Exit.OK
+
+    def make(api: Api) -> dict[str, Any]:
+        return dict(api.post(f"/diffs/{_diff(api, base, candidate)}/prove/preview", request))
+
+    return show_preview(make, _show_plan, json=json, url=url, token=token)
 
 
 def prove(
