@@ -1,4 +1,4 @@
-import { Button, Loader, Modal, NumberInput, Select, TextInput } from "@mantine/core";
+import { Loader, Modal, NumberInput, Select, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -24,6 +24,7 @@ import { isOutcomeQuestion, judgementOf, NO_JUDGEMENT } from "@/domain/checks/pa
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
 import { parseModelName } from "@/domain/overrides/modelName";
 import { paths } from "@/app/paths";
+import { BlockableButton } from "@/ui/BlockableButton";
 import classes from "./BisectDialog.module.css";
 import { BisectPlanSummary } from "./BisectPlanSummary";
 import { policyChoices, profileChoices, type Choice } from "./choices";
@@ -189,17 +190,14 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
           {ready && plan.error && !hasNoRunner && <p className="failed">{plan.error.message}</p>}
           {ready && !plan.error && plan.data && <BisectPlanSummary plan={plan.data} />}
         </div>
-        <Button
+        <BlockableButton
           leftSection={<IconPlayerPlay size={14} />}
-          data-disabled={isBlocked || undefined}
-          aria-disabled={isBlocked}
+          isBlocked={isBlocked}
           loading={start.isPending}
-          onClick={() => {
-            if (!isBlocked) start.mutate();
-          }}
+          onClick={() => start.mutate()}
         >
           Bisect
-        </Button>
+        </BlockableButton>
       </div>
     </Modal>
   );

@@ -1,9 +1,10 @@
-import { Button, FileButton, SegmentedControl, Tooltip } from "@mantine/core";
+import { Button, FileButton, SegmentedControl } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { IconDownload, IconUpload } from "@tabler/icons-react";
 import { useRef, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
+import { BlockableButton } from "@/ui/BlockableButton";
 import { ListPage } from "@/ui/ListPage";
 import { paths, serverPaths } from "@/app/paths";
 import { RetrieversPanel } from "./retrievers/RetrieversPanel";
@@ -74,19 +75,16 @@ function FileActions(props: { isAdmin: boolean; isBusy: boolean; onFile: (file: 
         }}
       >
         {(button) => (
-          <Tooltip label="Only admins can review tools" disabled={props.isAdmin}>
-            <Button
-              {...button}
-              variant="default"
-              leftSection={<IconUpload size={14} />}
-              loading={props.isBusy}
-              data-disabled={!props.isAdmin || undefined}
-              aria-disabled={!props.isAdmin}
-              onClick={props.isAdmin ? button.onClick : undefined}
-            >
-              Import YAML
-            </Button>
-          </Tooltip>
+          <BlockableButton
+            {...button}
+            variant="default"
+            leftSection={<IconUpload size={14} />}
+            loading={props.isBusy}
+            isBlocked={!props.isAdmin}
+            reason="Only admins can review tools"
+          >
+            Import YAML
+          </BlockableButton>
         )}
       </FileButton>
       <Button

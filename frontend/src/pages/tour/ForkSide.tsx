@@ -1,4 +1,3 @@
-import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { IconGitFork, IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
@@ -9,6 +8,7 @@ import type { SessionView } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { toRequest, type Draft } from "@/domain/overrides/draft";
 import { TextField } from "@/features/overrides/text/TextField";
+import { BlockableButton } from "@/ui/BlockableButton";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import classes from "./Tour.module.css";
 import type { TourReplay } from "./useTourReplay";
@@ -60,18 +60,17 @@ export function ForkSide(props: Props): ReactElement {
         <Result replay={replay} />
       ) : (
         <div className={classes.go}>
-          <Button
+          <BlockableButton
             size="lg"
             styles={LARGE}
             leftSection={<IconPlayerPlay size={19} aria-hidden />}
             loading={start.isPending}
-            data-disabled={obstacle !== "" || undefined}
-            aria-disabled={obstacle !== ""}
+            isBlocked={obstacle !== ""}
             aria-keyshortcuts="Control+Enter"
             onClick={launchFork}
           >
             Replay from step {fork}
-          </Button>
+          </BlockableButton>
           <span className="muted">{obstacle || "Takes a few seconds. Nothing leaves this machine."}</span>
         </div>
       )}

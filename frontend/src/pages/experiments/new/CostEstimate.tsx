@@ -1,4 +1,4 @@
-import { Button, Loader, NumberInput, TextInput } from "@mantine/core";
+import { Loader, NumberInput, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
@@ -9,6 +9,7 @@ import type { ExperimentPlan } from "@/api/schema";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
+import { BlockableButton } from "@/ui/BlockableButton";
 import { count, pluralize, money, tokens } from "@/ui/format/numbers";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { sentence } from "@/ui/format/text";
@@ -91,16 +92,15 @@ export function CostEstimate({ app, estimate, draft, onChange }: Props): ReactEl
       )}
       <div className={classes.start}>
         <b className="num grow">{plan && !error && !problem ? priceOf(plan) : ""}</b>
-        <Button
+        <BlockableButton
           leftSection={<IconPlayerPlay size={14} />}
           rightSection={<Keys keys="mod+Enter" />}
-          data-disabled={isBlocked || undefined}
-          aria-disabled={isBlocked}
+          isBlocked={isBlocked}
           loading={start.isPending}
           onClick={launch}
         >
           Start {pluralize(rowCount(draft), "replay")}
-        </Button>
+        </BlockableButton>
       </div>
     </section>
   );

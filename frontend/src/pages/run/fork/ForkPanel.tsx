@@ -6,6 +6,7 @@ import { lazy, Suspense, useDeferredValue, useRef, useState, type KeyboardEvent,
 import { loadPart } from "@/api/connection/loadPart";
 import { stepQuery } from "@/api/runs/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
+import { BlockableButton } from "@/ui/BlockableButton";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
@@ -166,18 +167,16 @@ export function ForkPanel({
         >
           Experiment…
         </Button>
-        <Tooltip label={roleObstacle ?? fork.error?.message ?? blocker} disabled={!isBlocked}>
-          <Button
-            leftSection={<IconPlayerPlay size={14} />}
-            rightSection={<Keys keys="mod+Enter" />}
-            data-disabled={isBlocked || undefined}
-            aria-disabled={isBlocked}
-            loading={fork.launching}
-            onClick={launch}
-          >
-            Replay
-          </Button>
-        </Tooltip>
+        <BlockableButton
+          leftSection={<IconPlayerPlay size={14} />}
+          rightSection={<Keys keys="mod+Enter" />}
+          isBlocked={isBlocked}
+          reason={roleObstacle ?? fork.error?.message ?? blocker ?? ""}
+          loading={fork.launching}
+          onClick={launch}
+        >
+          Replay
+        </BlockableButton>
       </div>
     </section>
   );

@@ -1,9 +1,10 @@
-import { Button, Modal, NumberInput, Select, TextInput, Tooltip } from "@mantine/core";
+import { Modal, NumberInput, Select, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { IconSearch } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import { trialsQuery, tryRetriever } from "@/api/tools/trials";
 import type { JsonValue, RetrieverView } from "@/api/schema";
+import { BlockableButton } from "@/ui/BlockableButton";
 import { isObject } from "@/ui/format/json";
 import { JsonArea } from "../trial/JsonArea";
 import { servesWords } from "./wording";
@@ -94,17 +95,15 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
         onChange={(input) => setFilters(input === null ? "invalid" : isObject(input.value) ? input.value : null)}
       />
       <div>
-        <Tooltip label={blocker} disabled={blocker === ""}>
-          <Button
-            type="submit"
-            leftSection={<IconSearch size={14} />}
-            data-disabled={blocker !== "" || undefined}
-            aria-disabled={blocker !== ""}
-            loading={start.isPending}
-          >
-            Test query
-          </Button>
-        </Tooltip>
+        <BlockableButton
+          type="submit"
+          leftSection={<IconSearch size={14} />}
+          isBlocked={blocker !== ""}
+          reason={blocker}
+          loading={start.isPending}
+        >
+          Test query
+        </BlockableButton>
       </div>
       {start.error && (
         <p className="failed" role="alert">

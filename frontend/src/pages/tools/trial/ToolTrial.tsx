@@ -1,9 +1,10 @@
-import { Button, Checkbox, Tooltip } from "@mantine/core";
+import { Checkbox } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { IconPlayerPlay } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import { trialsQuery, tryTool } from "@/api/tools/trials";
 import type { ToolView } from "@/api/schema";
+import { BlockableButton } from "@/ui/BlockableButton";
 import { isObject } from "@/ui/format/json";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { JsonArea } from "./JsonArea";
@@ -64,17 +65,15 @@ export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
         />
       )}
       <div>
-        <Tooltip label={blocker} disabled={blocker === ""}>
-          <Button
-            leftSection={<IconPlayerPlay size={14} />}
-            data-disabled={blocker !== "" || undefined}
-            aria-disabled={blocker !== ""}
-            loading={start.isPending}
-            onClick={() => blocker === "" && start.mutate()}
-          >
-            Test call
-          </Button>
-        </Tooltip>
+        <BlockableButton
+          leftSection={<IconPlayerPlay size={14} />}
+          isBlocked={blocker !== ""}
+          reason={blocker}
+          loading={start.isPending}
+          onClick={() => start.mutate()}
+        >
+          Test call
+        </BlockableButton>
       </div>
       {start.error && (
         <p className="failed" role="alert">

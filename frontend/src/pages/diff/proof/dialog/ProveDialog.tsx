@@ -11,6 +11,7 @@ import { OutcomeFields } from "@/features/checks/OutcomeFields";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
+import { BlockableButton } from "@/ui/BlockableButton";
 import { LazyDetails } from "@/ui/LazyDetails";
 import { needsChecks, FIRST_DRAFT, toProof, draftProblem, type ProofDraft } from "../draft";
 import { PlanFacts, PlanRemarks, testCount } from "./PlanSummary";
@@ -83,18 +84,15 @@ export function ProveDialog({ diff, app, onClose }: Props): ReactElement {
             Cancel
           </Button>
           {/* Not disabled while the price loads: a disabled button cannot be focused when the dialog opens. */}
-          <Button
+          <BlockableButton
             data-autofocus
             leftSection={<IconFlask size={14} />}
-            data-disabled={isBlocked || undefined}
-            aria-disabled={isBlocked}
+            isBlocked={isBlocked}
             loading={start.isPending}
-            onClick={() => {
-              if (!isBlocked) start.mutate();
-            }}
+            onClick={() => start.mutate()}
           >
             Prove it
-          </Button>
+          </BlockableButton>
         </div>
       </div>
     </Modal>
