@@ -31,6 +31,7 @@ from tests.bench.attribution.programs.studios import STUDIOS
 from tests.bench.attribution.programs.trades import TRADES
 from tests.bench.attribution.programs.unseen import UNSEEN
 from tests.bench.attribution.programs.wild import WILD
+from tests.bench.attribution.programs.yards import YARDS
 
 # Cases that are right, of how many.
 Ratio = tuple[int, int]
@@ -255,5 +256,12 @@ SETS: Final[Mapping[str, ProgramSet]] = {
         read="yes",
         code_edits=True,
         first=FirstMeasurement(top=(197, 216), high=(29, 30)),
+    ),
+    "yards": ProgramSet(
+        programs=YARDS,
+        contents="seven kinds whose code holds state, two with noise",
+        author="had read the method and the table, no failure",
+        read="no",
+        code_edits=True,
     ),
 }
