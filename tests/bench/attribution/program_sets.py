@@ -261,7 +261,8 @@ SETS: Final[Mapping[str, ProgramSet]] = {
         programs=YARDS,
         contents="seven kinds whose code holds state, two with noise",
         author="had read the method and the table, no failure",
-        read="no",
+        read="yes",
         code_edits=True,
+        first=FirstMeasurement(top=(201, 215), high=(37, 37)),
     ),
 }

@@ -255,7 +255,7 @@ def _slug(runtime: Runtime) -> str:
 
 
 _TESTS: Final = "~My Dog => my-dog | Big~~Fox => big-fox | Oh no! => oh-no | a b => a-b"
-_ISSUES: Final[JSONObject] = {
+_ISSUES: Final[dict[str, JSONObject]] = {
     "7": {"title": "Slugs", "body": "Write small letters.", "tests": _TESTS, "author": "Kim"},
     "8": {"title": "Names", "body": "Join with dashes.", "tests": "A B => A-B | C D => C-D", "author": "Lee"},
 }

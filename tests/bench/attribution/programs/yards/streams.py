@@ -82,7 +82,7 @@ def _archive(runtime: Runtime) -> str:
 
 _FIRST: Final = "Permit for a house, area 120, fee 300 | Permit for a barn, area 60, fee 90, temporary"
 _SECOND: Final = "Permit for a barn, area 200, fee 150 | Permit for a house, area 120, fee 300"
-_PAGES: Final[JSONObject] = {
+_PAGES: Final[dict[str, JSONObject]] = {
     "2025p1": {"permits": _FIRST, "next": "2025p2", "clerk": "Ida"},
     "2025p2": {"permits": _SECOND, "next": "2025p3", "clerk": "Ole"},
     "2025p3": {"permits": "Permit for a shop, area 80, fee 400", "clerk": "Ida"},
