@@ -1,9 +1,10 @@
 """Errors as `application/problem+json`, with a code, a location and the request id."""
 
+import errno
 import sys
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, Final, NamedTuple, cast, get_args
 
 import structlog
 from django.core.exceptions import ObjectDoesNotExist, PermissionDenied, RequestDataTooBig, SuspiciousOperation
@@ -20,6 +21,19 @@ log = structlog.get_logger("cockpit.http.errors")
 CONTENT_TYPE = "application/problem+json"
 _CODES = frozenset(get_args(ErrorCode))
 _LONGEST = 2_000
+_NO_SPACE: Final = "a disk of the server is full: free space where it stores temporary files (TMPDIR) and data"
+_NO_FILES: Final = "the server has too many open files: raise its limit (`ulimit -n`)"
+_NO_PROCESSES: Final = "the server cannot start another process: its memory or its limit of processes is exhausted"
+# By the error of the system, for what the server writes or starts outside of its database.
+_SHORTAGES: Final = {
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EROFS: "a disk of the server is read-only: it must be able to write temporary files (TMPDIR) and data",
+    errno.EMFILE: _NO_FILES,
+    errno.ENFILE: _NO_FILES,
+    errno.ENOMEM: _NO_PROCESSES,
+    errno.EAGAIN: _NO_PROCESSES,
+}
 
 
 class ErrorDescription(NamedTuple):
@@ -87,13 +101,21 @@ def describe(error: Exception) -> ErrorDescription:
             )
         case SuspiciousOperation():
             return ErrorDescription("validation_error", 400, "The request is malformed.")
-        case OperationalError() | InterfaceError():
-            return ErrorDescription("dependency_unavailable", 503, f"{name_outage(error)}.", "", retryable=True)
-        case _ if _is_from_redis(error):
-            return ErrorDescription("dependency_unavailable", 503, "Redis is unavailable or full.", "", retryable=True)
+    if outage := _name_outage(error):
+        return ErrorDescription("dependency_unavailable", 503, f"{outage}.", "", retryable=True)
     return ErrorDescription(
         "internal_error", 500, "An internal error occurred; the server log contains this request id."
     )
+
+
+def _name_outage(error: Exception) -> str:
+    """Return what the server lacks at the moment; nothing if that is not the cause."""
+    match error:
+        case OperationalError() | InterfaceError():
+            return name_outage(error)
+        case OSError(errno=number) if number in _SHORTAGES:
+            return _SHORTAGES[number]
+    return "Redis is unavailable or full" if _is_from_redis(error) else ""
 
 
 def _is_from_redis(error: Exception) -> bool:

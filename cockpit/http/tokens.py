@@ -1,11 +1,12 @@
 """Create, find and revoke API tokens."""
 
 import hashlib
+from contextlib import suppress
 from datetime import timedelta
 from typing import cast
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -105,5 +106,7 @@ def _note_use(token: ApiToken | None) -> ApiToken | None:
         now = timezone.now()
         stale = Q(last_used_at=None) | Q(last_used_at__lt=now - USE_NOTED_EVERY)
         if token.last_used_at is None or token.last_used_at < now - USE_NOTED_EVERY:
-            ApiToken.objects.filter(stale, id=token.id).update(last_used_at=now)
+            # On a full disk or a read-only database, one can still read.
+            with suppress(DatabaseError), transaction.atomic():
+                ApiToken.objects.filter(stale, id=token.id).update(last_used_at=now)
     return token

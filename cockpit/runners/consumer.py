@@ -106,7 +106,11 @@ class RunnerConsumer(AsyncWebsocketConsumer):
                 await self._pump
             await self._wake_ups.stop()
         if self._runner is not None:
-            await _in_thread(self._leave, self._runner)
+            try:
+                await _in_thread(self._leave, self._runner)
+            except DatabaseError as error:
+                # What was not written shows by the time of the last beat.
+                _note_wait(error)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._caller is None:
@@ -119,7 +123,7 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         try:
             await self._handle(message)
         except DatabaseError as error:
-            log.warning("runner_waits", error=str(error).partition("\n")[0])
+            _note_wait(error)
             await self.close(TRY_LATER)
         except Exception as error:
             # Without a close, `_work` would go on beating for a runner that is gone, and claim sessions for it.
@@ -213,7 +217,7 @@ class RunnerConsumer(AsyncWebsocketConsumer):
                         await self._event.wait()
                 self._event.clear()
         except DatabaseError as error:
-            log.warning("runner_waits", error=str(error).partition("\n")[0])
+            _note_wait(error)
             await self.close(TRY_LATER)
         except Exception as error:
             log.exception("runner_failed", exc_info=error)
@@ -320,6 +324,10 @@ class RunnerConsumer(AsyncWebsocketConsumer):
         if self._runner is None:
             raise RuntimeError("the runner is not connected")
         return self._runner
+
+
+def _note_wait(error: DatabaseError) -> None:
+    log.warning("runner_waits", error=str(error).partition("\n")[0])
 
 
 def _load(session_id: UUID) -> ReplaySession:

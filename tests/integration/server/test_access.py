@@ -10,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -199,6 +200,19 @@ def test_last_use_is_updated_once_per_minute() -> None:
     ApiToken.objects.update(last_used_at=timezone.now() - timedelta(minutes=2))
     tokens.find(secret)
     assert ApiToken.objects.filter(last_used_at__gt=recent).exists()
+
+
+def test_token_reads_while_nothing_can_be_written() -> None:
+    """On a full disk, or while PostgreSQL is read-only, the time of last use is not worth a refusal."""
+    secret = tokens.create(name="ada", role="viewer")
+
+    def refuse_updates(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("UPDATE"):
+            raise OperationalError("database or disk is full")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(refuse_updates):
+        assert tokens.find(secret) == ApiToken.objects.get(last_used_at=None)
 
 
 @pytest.mark.usefixtures("reachable")

@@ -1,5 +1,6 @@
 """Every exception becomes one answer that says what, where and whether trying again helps."""
 
+import errno
 from uuid import uuid4
 
 import pytest
@@ -62,6 +63,9 @@ def test_what_does_not_fit_inside_is_ours() -> None:
         (Http404("no such run"), "not_found", 404, False),
         (RequestDataTooBig(), "payload_too_large", 413, False),
         (OperationalError("gone"), "dependency_unavailable", 503, True),
+        (OSError(errno.ENOSPC, "No space left on device"), "dependency_unavailable", 503, True),
+        (OSError(errno.EMFILE, "Too many open files"), "dependency_unavailable", 503, True),
+        (OSError(errno.EIO, "secret inside"), "internal_error", 500, False),
         (redis.ConnectionError("gone"), "dependency_unavailable", 503, True),
         (redis.TimeoutError("slow"), "dependency_unavailable", 503, True),
         (redis.OutOfMemoryError("full"), "dependency_unavailable", 503, True),
