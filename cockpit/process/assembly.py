@@ -1,5 +1,7 @@
 """The thread that turns arriving segments into runs, and seals them."""
 
+import time
+
 from django.conf import settings
 
 from cockpit.process.worker_threads import ThreadStep, WorkerThread
@@ -9,6 +11,8 @@ from traces.recordings import assembler, wake_up
 _POLL_S = 0.25
 _LONGEST_PAUSE_S = 5.0
 _AFTER_ERROR_S = 1.0
+# Between two looks whether the clock was set back.
+_CLOCK_S = 60.0
 
 
 class AssemblerThread(WorkerThread):
@@ -16,6 +20,7 @@ class AssemblerThread(WorkerThread):
 
     def __init__(self) -> None:
         super().__init__("assembler", first_pause_s=0.0, after_error_s=_AFTER_ERROR_S)
+        self._clock_look_at = 0.0
 
     def stop(self) -> None:
         self.stop_event.set()
@@ -28,10 +33,16 @@ class AssemblerThread(WorkerThread):
 
     def work(self) -> float:
         """Handle all recordings that are due."""
+        self._follow_clock()
         while assembler.work():
             if self.stop_event.is_set():
                 return 0.0
         return assembler.pause_s(_LONGEST_PAUSE_S if settings.EMBEDDED else _POLL_S)
+
+    def _follow_clock(self) -> None:
+        if time.monotonic() >= self._clock_look_at:
+            assembler.follow_clock()
+            self._clock_look_at = time.monotonic() + _CLOCK_S
 
 
 class Assembly(ThreadStep):

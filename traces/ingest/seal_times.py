@@ -22,7 +22,7 @@ from typing import Final
 FIRST_LOOK: Final = timedelta(milliseconds=200)
 # Assembling a recording takes at most this share of the time, whatever its length.
 _MAX_SHARE: Final = 0.1
-_LONGEST_PAUSE: Final = timedelta(seconds=30)
+LONGEST_PAUSE: Final = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -55,4 +55,4 @@ def next_refresh(end: datetime, cost: timedelta) -> datetime:
 
     Each assembly reads all segments, so a growing recording would otherwise cost more with every segment.
     """
-    return end + min(cost / _MAX_SHARE, _LONGEST_PAUSE)
+    return end + min(cost / _MAX_SHARE, LONGEST_PAUSE)

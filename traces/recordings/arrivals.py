@@ -13,7 +13,7 @@ from django.db.models import Sum
 from traces.core.canonical import digest
 from traces.core.ids import new_id
 from traces.errors import NotFound, ProblemError
-from traces.ingest.seal_times import FIRST_LOOK
+from traces.ingest.seal_times import FIRST_LOOK, LONGEST_PAUSE
 from traces.models import Recording, Segment
 from traces.recordings import event_numbers, segment_redaction, wake_up
 from traces.recordings.event_numbers import Conflict
@@ -294,5 +294,7 @@ def _schedule(arrivals: Sequence[tuple[_Earlier, Sequence[NewSegment]]], now: da
         due_at = recording.due_at if is_pending else max(now + FIRST_LOOK, recording.refresh_at or now)
         has_ended = recording.has_ended or any(segment.has_ended for segment in segments)
         is_final = recording.is_final or any(segment.is_final for segment in segments)
+        # Not later than an assembly ever waits: the clock may have been set back since that time was noted.
+        due_at = min(due_at, now + LONGEST_PAUSE)
         rows.append((recording.version + 1, now, has_ended, is_final, due_at, recording.id))
     bulk.update(Recording, _STATE_COLUMNS, rows)

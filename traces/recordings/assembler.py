@@ -31,6 +31,8 @@ _BATCH_BYTES: Final = 16 * 1024 * 1024
 _LEASE: Final = timedelta(seconds=30)
 _LEASE_PER_MB: Final = timedelta(seconds=2)
 _RETRY: Final = timedelta(seconds=1)
+# Between the clocks of two machines.
+_CLOCK_DIFFERENCE: Final = timedelta(minutes=1)
 _ARRIVAL_COLUMNS: Final = ("id", "version", "has_ended", "assembled_version", "is_complete")
 _RESULT_COLUMNS: Final = (
     "run",
@@ -90,6 +92,16 @@ def note_restart() -> None:
     with transaction.atomic():
         open_recordings.update(interrupted_at=now)
         open_recordings.filter(due_at__gt=now + patience().quiet).update(due_at=now + patience().quiet)
+
+
+def follow_clock() -> None:
+    """Set arrivals that are still to come to now: the clock was set back after them.
+
+    Their recordings would stay open until it gets there again.
+    """
+    now = datetime.now(UTC)
+    early = Recording.objects.filter(due_at__isnull=False, arrived_at__gt=now + _CLOCK_DIFFERENCE)
+    early.update(arrived_at=now, interrupted_at=None, refresh_at=None, due_at=now, leased_until=None)
 
 
 def is_busy() -> bool:

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -92,6 +93,18 @@ def test_run_without_an_end_is_sealed_as_partial_after_the_idle_limit() -> None:
     assert _run().sealed_at is None
     let_pass(900)
     assert (_run().status, _run().sealed_at is None) == (RunStatus.PARTIAL, False)
+
+
+def test_clock_that_is_set_back_keeps_no_run_open() -> None:
+    _send(beginning(RUN))
+    let_pass(-3 * 3600)
+    _send(ending(RUN), has_ended=True)
+    assembler.work()
+    assert Recording.objects.get().due_at - datetime.now(UTC) < timedelta(minutes=1)
+    let_pass(-3 * 3600)
+    assembler.follow_clock()
+    let_pass(5)
+    assert _run().status == RunStatus.COMPLETED
 
 
 def test_run_that_a_restart_interrupted_is_sealed_unless_more_arrives() -> None:
