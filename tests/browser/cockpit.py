@@ -19,6 +19,12 @@ SLOW_MS = 15_000
 DESK: ViewportSize = {"width": 1440, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 Scheme = Literal["light", "dark"]
+# Each layout by every rule, and each colour in both themes: a phone shows the colours of the desktop.
+LOOKS: tuple[tuple[ViewportSize, Scheme, Sequence[str]], ...] = (
+    (DESK, "light", ALL_RULES),
+    (DESK, "dark", COLOR_RULES),
+    (PHONE, "dark", ALL_RULES),
+)
 # A script applies the theme after the media query changes, and colours in a transition belong to neither theme.
 _STABLE = """(scheme) => document.documentElement.dataset.mantineColorScheme === scheme
   && document.fonts.status === "loaded"
@@ -69,6 +75,11 @@ class Cockpit:
         expect(dialog.locator(":focus")).to_have_count(1)
         self.page.evaluate("() => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))")
         return dialog
+
+    def type(self, text: str) -> None:
+        """Enter a text at once, except for its last keys: after each, the form of the fork asks for its plan."""
+        self.page.keyboard.insert_text(text[:-8])
+        self.page.keyboard.type(text[-8:])
 
     def drop(self, *files: Path) -> None:
         """Drop files on the page."""

@@ -101,29 +101,24 @@ def test_address_with_filter_opens_no_tour(open_cockpit: OpenCockpit, demo: Demo
     expect(cockpit.run_links().first).to_be_visible()
 
 
-def _type_at_end(page: Page) -> None:
-    page.keyboard.press("Control+End")
-    page.keyboard.type(f" {CENTS}")
+def _type_at_end(cockpit: Cockpit) -> None:
+    cockpit.page.keyboard.press("Control+End")
+    cockpit.type(f" {CENTS}")
 
 
-def _type_at_start(page: Page) -> None:
-    page.keyboard.press("Control+Home")
-    _type_quickly(page, f"{CENTS} ")
+def _type_at_start(cockpit: Cockpit) -> None:
+    cockpit.page.keyboard.press("Control+Home")
+    cockpit.type(f"{CENTS} ")
 
 
-def _type_on_new_line(page: Page) -> None:
-    page.keyboard.press("Control+End")
-    page.keyboard.press("Enter")
-    _type_quickly(page, CENTS)
+def _type_on_new_line(cockpit: Cockpit) -> None:
+    cockpit.page.keyboard.press("Control+End")
+    cockpit.page.keyboard.press("Enter")
+    cockpit.type(CENTS)
 
 
-def _type_quickly(page: Page, text: str) -> None:
-    """Enter a text at once, except for its last keys: the form of the fork is rendered for each."""
-    page.keyboard.insert_text(text[:-8])
-    page.keyboard.type(text[-8:])
-
-
-def _paste(page: Page) -> None:
+def _paste(cockpit: Cockpit) -> None:
+    page = cockpit.page
     page.evaluate("(text) => navigator.clipboard.writeText(text)", f"\n{CENTS}\n")
     page.keyboard.press("Control+End")
     page.keyboard.press("Control+v")
@@ -132,7 +127,7 @@ def _paste(page: Page) -> None:
 def test_sentence_fixes_the_run_however_it_is_typed(open_cockpit: OpenCockpit, demo: Demo) -> None:
     """Each way ends with the refund of 42 euros, and the agent's own check passes."""
     cockpit = open_cockpit(demo.path("run"))
-    ways: tuple[Callable[[Page], None], ...] = (_type_at_end, _type_at_start, _type_on_new_line, _paste)
+    ways: tuple[Callable[[Cockpit], None], ...] = (_type_at_end, _type_at_start, _type_on_new_line, _paste)
     for way in ways:
         session = _replay_with(cockpit, demo, way)
         calls = [step["summary"] for step in demo.ask(f"/runs/{session['run']}/steps")["steps"]]
@@ -140,7 +135,7 @@ def test_sentence_fixes_the_run_however_it_is_typed(open_cockpit: OpenCockpit, d
         assert (session["engine"], session["outcome"]) == ("agent", "passed"), way.__name__
 
 
-def _replay_with(cockpit: Cockpit, demo: Demo, way: Callable[[Page], None]) -> dict[str, Any]:
+def _replay_with(cockpit: Cockpit, demo: Demo, way: Callable[[Cockpit], None]) -> dict[str, Any]:
     """Fork the failed run from the keyboard as the README says, and return the ended replay."""
     page = cockpit.page
     # Before the page opens: it reads the draft of the last fork as soon as it renders.
@@ -149,7 +144,7 @@ def _replay_with(cockpit: Cockpit, demo: Demo, way: Callable[[Page], None]) -> d
     expect(cockpit.button(re.compile("^Fork from step 5"))).to_be_visible()
     page.keyboard.press("f")
     expect(page.get_by_role("textbox", name="System prompt")).to_be_focused()
-    way(page)
+    way(cockpit)
     expect(page.get_by_role("region", name="Fork", exact=True)).to_contain_text("+1 sentence")
     page.keyboard.press("Control+Enter")
     page.wait_for_url(re.compile("/replays/"), timeout=patience_ms(15_000))

@@ -2,11 +2,13 @@
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect
+import pytest
+from playwright.sync_api import expect
 
-from tests.browser.cockpit import Cockpit
+from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
 from tests.services.server import Server
 from tests.support.patience import patience_ms
@@ -22,7 +24,9 @@ HOOKS = {
 }
 
 
-def test_hooks_page_shows_decisions_and_telemetry(browser: Browser, tmp_path: Path) -> None:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A server with a hook that sends telemetry to Langfuse and to a file."""
     with langfuse_server() as langfuse:
         telemetry = {
             "lf": {"langfuse": {"base_url": langfuse.base_url, "public_key": KEYS[0]}},
@@ -32,16 +36,16 @@ def test_hooks_page_shows_decisions_and_telemetry(browser: Browser, tmp_path: Pa
         server = Server(tmp_path / "home", env={**environment, "LANGFUSE_SECRET_KEY": KEYS[1]})
         server.start()
         try:
-            _check_pages(browser, server.url, Demo(server.url).session)
+            yield server
             assert langfuse.rejections == []
         finally:
             assert server.stop() == 0
     assert '"event_type":"agent_stop"' in (tmp_path / "telemetry.jsonl").read_text()
 
 
-def _check_pages(browser: Browser, url: str, session: dict[str, str]) -> None:
-    page = Cockpit(browser.new_context(reduced_motion="reduce").new_page(), url).page
-    page.goto(f"{url}/replays/{session['id']}")
+def test_hooks_page_shows_decisions_and_telemetry(open_cockpit: OpenCockpit, server: Server) -> None:
+    url, session = server.url, Demo(server.url).session
+    page = open_cockpit(f"/replays/{session['id']}").page
     decisions = page.get_by_role("region", name="Hooks")
     expect(decisions).to_contain_text("refunds denied the call", timeout=patience_ms(SLOWEST_MS))
     expect(decisions).to_contain_text("no money moves in a replay")

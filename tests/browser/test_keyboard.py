@@ -39,7 +39,7 @@ def test_failed_run_is_fixed_proved_and_shared_by_keyboard(open_cockpit: OpenCoc
     press("f")
     expect(page.get_by_role("textbox", name="System prompt")).to_be_focused()
     press("Control+End")
-    page.keyboard.type(f" {CENTS} Thank the customer.")
+    cockpit.type(f" {CENTS} Thank the customer.")
     expect(page.get_by_role("region", name="Fork", exact=True)).to_contain_text("+2 sentences")
     press("Control+Enter")
     page.wait_for_url(re.compile("/replays/"), timeout=patience_ms(15_000))

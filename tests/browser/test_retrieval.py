@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, ViewportSize, expect
+import pytest
+from playwright.sync_api import ViewportSize, expect
 
 from tests.browser.cockpit import DESK, PHONE, Cockpit, Scheme
+from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
 from tests.services.server import Server
 from tests.support.patience import patience_ms
@@ -33,7 +35,9 @@ def store_of_documents() -> Iterator[str]:
         yield running.base_url
 
 
-def test_retriever_answers_trial_and_fork(browser: Browser, tmp_path: Path) -> None:
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A server with a retriever and a tool."""
     with store_of_documents() as url:
         environment = {
             "FORKPOINT_RETRIEVERS": json.dumps({"policies": {"http": {"url": f"{url}/search"}}}),
@@ -42,17 +46,20 @@ def test_retriever_answers_trial_and_fork(browser: Browser, tmp_path: Path) -> N
         server = Server(tmp_path / "home", env=environment)
         server.start()
         try:
-            session = Demo(server.url).session
-            cockpit = Cockpit(browser.new_context(reduced_motion="reduce").new_page(), server.url)
-            _try(cockpit)
-            _call(cockpit)
-            _fork(cockpit, session)
+            yield server
         finally:
             assert server.stop() == 0
 
 
+def test_retriever_answers_trial_and_fork(open_cockpit: OpenCockpit, server: Server) -> None:
+    session = Demo(server.url).session
+    cockpit = open_cockpit("/tools")
+    _try(cockpit)
+    _call(cockpit)
+    _fork(cockpit, session)
+
+
 def _try(cockpit: Cockpit) -> None:
-    cockpit.go("/tools")
     page = cockpit.page
     page.get_by_text("Retrievers", exact=True).click()
     page.get_by_role("button", name="policies").click()
