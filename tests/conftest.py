@@ -51,6 +51,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)

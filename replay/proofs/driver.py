@@ -183,8 +183,10 @@ def _climb(proof: Proof) -> list[UUID]:
     stored_count = len(ladder.prober.rows) if isinstance(ladder.prober, ProbeRunner) else 0
     try:
         for number, step in enumerate(ladder.run(), 1):
-            if number > stored_count:
-                _store_progress(proof, ladder, step.stage)
+            # Stored probes follow in milliseconds: what they show is known, and a cancellation can wait for them.
+            if number <= stored_count:
+                continue
+            _store_progress(proof, ladder, step.stage)
             if not Proof.objects.filter(id=proof.id, status=ProofStatus.RUNNING).exists() or shutdown.is_requested():
                 return []
     except PendingSessions as pending:

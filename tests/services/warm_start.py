@@ -289,8 +289,10 @@ def _import_modules() -> None:
 
 
 def main() -> None:
+    gc.disable()
     _import_modules()
     gc.freeze()
+    gc.enable()
     with socket.socket(fileno=int(sys.argv[1])) as requests:
         request = _Forker(requests).serve()
     try:

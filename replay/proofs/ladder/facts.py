@@ -193,9 +193,13 @@ class Space:
 
         They count more than one probe, whose new answers chance may have made. None: too few, or they do not tell.
         """
-        specs = self.spec(subset, side), self.spec(NO_ATOMS, "base"), self.spec(self.all, "candidate")
-        own, base, candidate = map(self.facts.repeated_outcomes, specs)
-        if min(map(len, (own, base, candidate))) < FIRST:
+        own = self.facts.repeated_outcomes(self.spec(subset, side))
+        # Most subsets have no repeats, and a search asks about each of them hundreds of times.
+        if len(own) < FIRST:
+            return None
+        base = self.facts.repeated_outcomes(self.spec(NO_ATOMS, "base"))
+        candidate = self.facts.repeated_outcomes(self.spec(self.all, "candidate"))
+        if min(len(base), len(candidate)) < FIRST:
             return None
         like_base, like_candidate = (exact_p(own, outcomes) >= ALPHA for outcomes in (base, candidate))
         return None if like_base == like_candidate else like_candidate
