@@ -4,6 +4,7 @@ Example: in all three other runs the second request begins with the same instruc
 answered. So they are configuration, and a changed first answer does not reach them.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -141,12 +142,19 @@ def _shares_words(text: str, change: Change, other_outputs: Iterable[JSONValue])
     words = {*words_of(text)}
     # A text may consist of common words alone.
     words = words - COMMON_WORDS or words
-    return not words.isdisjoint(_with_parts((recorded_words & other_words) - new_words))
+    shared_words = (recorded_words & other_words) - new_words
+    return _any_begins(words, shared_words) or _any_begins(map(_reverse, words), map(_reverse, shared_words))
 
 
-def _with_parts(words: Iterable[str]) -> set[str]:
-    """Words, and all beginnings and ends of them."""
-    return {part for word in words for cut in range(len(word)) for part in (word[: cut + 1], word[cut:])}
+def _any_begins(words: Iterable[str], long_words: Iterable[str]) -> bool:
+    """True if one of the words is one of the others, or their beginning."""
+    ordered = sorted(long_words)
+    indexes = ((word, bisect_left(ordered, word)) for word in words)
+    return any(index < len(ordered) and ordered[index].startswith(word) for word, index in indexes)
+
+
+def _reverse(word: str) -> str:
+    return word[::-1]
 
 
 def _words_in(output: JSONValue) -> set[str]:

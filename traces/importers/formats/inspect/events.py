@@ -4,7 +4,7 @@ Spans (in older logs: `step` events) contain the events between their begin and 
 step itself. Model events refer to their input messages in a pool that all events of a sample share.
 """
 
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, cast
@@ -55,8 +55,9 @@ class _Reading:
     owners: dict[str, str] = field(default_factory=dict)
     # Container key -> its index in the steps.
     containers: dict[str, int] = field(default_factory=dict)
-    # Span id of a tool call without its event so far -> name of the tool.
+    # Span id of a tool call without its event so far -> name of the tool, and the ids by name, the newest last.
     tool_spans: dict[str, str] = field(default_factory=dict)
+    spans_by_tool: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     keys: set[str] = field(default_factory=lambda: {ROOT})
     open_steps: list[str] = field(default_factory=list)
     ignored_events: Counter[str] = field(default_factory=Counter)
@@ -144,6 +145,7 @@ def _begin_span(reading: _Reading, event: JSONObject, parent: str, location: str
     if event.get("type") == "tool":
         reading.owners[key] = container_key
         reading.tool_spans[key] = as_text(event.get("name"))
+        reading.spans_by_tool[reading.tool_spans[key]].append(key)
     else:
         _begin_container(reading, _container(event, key, container_key, location))
         reading.owners[key] = key
@@ -322,9 +324,13 @@ def _choices(output: JSONObject) -> JSONValue:
 
 def _tool_span(reading: _Reading, span_id: str, name: str) -> str | None:
     """Return the span of a tool call, once: its event is in the span, or names the span around it and follows it."""
-    if span_id not in reading.tool_spans:
-        span_id = next((id for id, tool in reversed(reading.tool_spans.items()) if tool == name), "")
-    return span_id if reading.tool_spans.pop(span_id, None) is not None else None
+    open_spans = reading.spans_by_tool.get(name, [])
+    while span_id not in reading.tool_spans:
+        if not open_spans:
+            return None
+        span_id = open_spans.pop()
+    del reading.tool_spans[span_id]
+    return span_id
 
 
 def _tool(reading: _Reading, event: JSONObject, key: str, times: Span) -> SpanFacts:
