@@ -23,6 +23,8 @@ from traces.provenance.short_values import COMMON_WORDS, json_in, words_of
 
 # Different outputs that are read per witness; behind more of them, it shows nothing.
 _MAX_EARLIER: Final = 64
+# Characters of a word that code cut off; any two begin many words.
+_SHORTEST_PART: Final = 3
 
 # Type and name of a step, and its index among the steps with both.
 Place = tuple[str, str, int]
@@ -143,11 +145,14 @@ def _shares_words(text: str, change: Change, other_outputs: Iterable[JSONValue])
     # A text may consist of common words alone.
     words = words - COMMON_WORDS or words
     shared_words = (recorded_words & other_words) - new_words
-    return _any_begins(words, shared_words) or _any_begins(map(_reverse, words), map(_reverse, shared_words))
+    if not words.isdisjoint(shared_words):
+        return True
+    parts = [word for word in words if len(word) >= _SHORTEST_PART]
+    return _any_begins(parts, shared_words) or _any_begins(map(_reverse, parts), map(_reverse, shared_words))
 
 
 def _any_begins(words: Iterable[str], long_words: Iterable[str]) -> bool:
-    """True if one of the words is one of the others, or their beginning."""
+    """True if one of the words is the beginning of one of the others."""
     ordered = sorted(long_words)
     indexes = ((word, bisect_left(ordered, word)) for word in words)
     return any(index < len(ordered) and ordered[index].startswith(word) for word, index in indexes)
