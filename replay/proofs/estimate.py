@@ -34,9 +34,7 @@ def plan(proof: Proof, request: ProofRequest) -> ProofPlan:
     needs_live = _is_unsettled if case.runs_agent else _needs_live
     live_replays = sum(map(needs_live, results))
     live_replays += 2 * max(0, len(ladder.space.atoms) - _TRIAL_LIMIT) if case.differs else 0
-    # If new answers show the cause, as many repeats of both sides with and without it have to confirm them.
-    repeated_sides = 4 if live_replays else 2
-    repeats = repeated_sides * request.budget.repeats if case.is_sampled and case.differs else 0
+    repeats = ladder.most_repeats(may_call=live_replays > 0)
     replays = live_replays + repeats + (_message_probes(ladder) if atoms else 0)
     probes = driver.expected(ladder) if case.differs else 0
     # A probe that needs a live call is tried without one first.

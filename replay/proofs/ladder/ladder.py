@@ -328,6 +328,13 @@ class Ladder:
         """The changes that no certificate rules out."""
         return [atom.id for atom in self.space.atoms if atom.certificate is None]
 
+    def most_repeats(self, *, may_call: bool) -> int:
+        """The most repeats of this proof: those of both sides; if new answers may show the cause, as many of both with
+        and without it; and of several changes, as many with each of them alone."""
+        suspects = min(len(self.open()), _MAX_SUSPECTS)
+        sides = 2 if not may_call else 4 if suspects < 2 else 4 + suspects
+        return sides * self.budget.repeats if self.case.is_sampled and self.case.differs else 0
+
     def _shares(self) -> Steps[None]:
         # A proved single cause has the whole share.
         if proved_single(self.space):

@@ -8,6 +8,7 @@ import pytest
 from diffing.schemas.evidence import Findings, ProbeOutcome
 from replay.proofs.core.types import Allowance, Atom, Atoms, Budget, PathStep, ProbeResult, ProbeSpec
 from replay.proofs.evidence.findings import prove
+from replay.proofs.ladder.ladder import Ladder
 from tests.support.ladder_truths import case
 
 OTHERS = ("late", "lost", "unpaid", "closed", "none")
@@ -66,3 +67,18 @@ def test_repeats_confirm_a_cause_whose_sample_erred() -> None:
 
     findings = prove_model(error)
     assert (findings.verdict, findings.primary) == ("single", [["a"]])
+
+
+def test_preview_counts_the_repeats_of_each_suspect() -> None:
+    """Each change alone seems to be enough, so that all of them are repeated, beside both sides."""
+
+    def error(spec: ProbeSpec) -> str | None:
+        if not spec.repeat:
+            return "candidate" if spec.side == "base" and len(spec.atoms) == 1 else None
+        return (
+            OTHERS[spec.repeat % 5] if spec.repeat in {3, 5, 7} or (len(spec.atoms) == 1 and spec.repeat % 2) else None
+        )
+
+    ladder = Ladder(case=case(3, is_sampled=True), prober=NoisyModel(error), budget=Budget(live_calls=None))
+    repeats = sum(step.request.spec.repeat > 0 for step in ladder.run())
+    assert 4 * ladder.budget.repeats < repeats <= ladder.most_repeats(may_call=True)
