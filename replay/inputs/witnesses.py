@@ -91,7 +91,7 @@ def is_configuration(
             return False
         text = text or _text_at(node, item, payload)
         support += not _may_be_returned(text, witness, first_step, change, payload)
-    return support >= (2 if any(map(str.isdigit, text)) else 1)
+    return support >= (2 if _has_digit(text) else 1)
 
 
 def _differs(ref: str, change: Change, payload: Callable[[str], JSONValue]) -> bool:
@@ -137,18 +137,25 @@ def _text_at(node: Node, item: UnexplainedContent, payload: Callable[[str], JSON
 
 
 def _shares_words(text: str, change: Change, other_outputs: Iterable[JSONValue]) -> bool:
-    """True if a text has words of the recorded output and of others, but not of the new one, or a part of such a
-    word, where code cut the output off."""
+    """True if a text has words of the recorded output and of others, but not of the new one.
+
+    Code may have cut the output off within a word, or computed a number from another one.
+    """
     recorded_words, other_words = _words_in(change.original), {*chain.from_iterable(map(_words_in, other_outputs))}
     new_words = _words_in(change.current) if change.is_known else set[str]()
     words = {*words_of(text)}
     # A text may consist of common words alone.
     words = words - COMMON_WORDS or words
     shared_words = (recorded_words & other_words) - new_words
-    if not words.isdisjoint(shared_words):
+    may_compute = any(map(_has_digit, words)) and any(map(_has_digit, shared_words))
+    if may_compute or not words.isdisjoint(shared_words):
         return True
     parts = [word for word in words if len(word) >= _SHORTEST_PART]
     return _any_begins(parts, shared_words) or _any_begins(map(_reverse, parts), map(_reverse, shared_words))
+
+
+def _has_digit(text: str) -> bool:
+    return any(map(str.isdigit, text))
 
 
 def _any_begins(words: Iterable[str], long_words: Iterable[str]) -> bool:

@@ -80,6 +80,24 @@ def test_word_that_both_answers_have_may_be_the_source(other_answer: str, text: 
         assert is_configuration(writer, item, change, (other,), payload) is is_shown
 
 
+def test_number_may_be_computed_from_one_that_both_answers_have() -> None:
+    """Both other answers have the order that the changed one had, and code made the same number from it."""
+    desk = Node(id=uuid4(), no=1, type=StepType.MODEL, name="desk", output_ref="A-1042 is lost.")
+    writer = Node(id=uuid4(), no=2, type=StepType.MODEL, name="writer", input_ref="request")
+    item = UnexplainedContent(path="/messages/0/content", first_step=2, snippet="1042000 g", digest="d")
+    others = [
+        witness([step(1, "desk", ref), step(2, "writer", "", "d")], {("model", "desk", 1): 1})
+        for ref in ("A-1042 is late.", "We wait for A-1042.")
+    ]
+
+    def payload(ref: str) -> JSONValue:
+        return {"messages": [{"role": "user", "content": "1042000 g"}]} if ref == "request" else _answer(ref)
+
+    for current, is_shown in (("C-300 is lost.", False), ("A-1042 is found.", True)):
+        change = Change(node=desk, original=_answer(desk.output_ref), current=_answer(current))
+        assert is_configuration(writer, item, change, (*others,), payload) is is_shown
+
+
 @pytest.mark.parametrize(
     ("text", "count", "is_shown"), [("301", 1, False), ("page 301", 1, False), ("page 301", 2, True), ("page", 1, True)]
 )
