@@ -124,14 +124,19 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
 
 
 def _fail_tasks(steps: list[RecordedStep]) -> list[RecordedStep]:
-    """Fail the tasks whose agents failed: the SDK writes what ended a run to its agent, and nothing to its task."""
-    errors = {step.parent: step.error for step in steps if step.type is StepType.AGENT and step.error}
-    return [
-        replace(step, status=StepStatus.ERROR, error=errors[step.key])
-        if step.key in errors and not step.error and _sdk_type(step.attributes) == "task"
-        else step
-        for step in steps
-    ]
+    """Fail the tasks and agents that an error ended: the SDK writes it to the agent, or only to its turn."""
+    errors: dict[str | None, str] = {}
+    turn_parents = {step.parent for step in steps if _sdk_type(step.attributes) == "turn"}
+    failed_steps: list[RecordedStep] = []
+    for step in reversed(steps):
+        kind = _sdk_type(step.attributes)
+        error = "" if step.error else errors.get(step.key, "")
+        if error and (kind == "task" or step.key in turn_parents):
+            step = replace(step, status=StepStatus.ERROR, error=error)
+        if step.type is StepType.AGENT and step.error:
+            errors[step.parent] = step.error
+        failed_steps.append(step)
+    return failed_steps[::-1]
 
 
 def _sdk_type(attributes: JSONObject) -> str:

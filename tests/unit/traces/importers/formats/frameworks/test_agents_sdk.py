@@ -24,6 +24,10 @@ def test_task_fails_with_its_agent() -> None:
     agent = {"type": "agent", "name": "clerk"}
     (run,) = fixtures.read("openai-agents", [span("t", None, task), span("a", "t", agent, "Max turns exceeded")])
     assert (run.status, run.steps[0].error) == (RunStatus.FAILED, "Max turns exceeded")
+    turn = {"type": "custom", "name": "turn", "data": {"sdk_span_type": "turn", "turn": 1}}
+    spans = [span("t", None, task), span("a", "t", agent), span("u", "a", turn, "Guardrail tripwire triggered")]
+    (run,) = fixtures.read("openai-agents", spans)
+    assert (run.status, {step.error for step in run.steps}) == (RunStatus.FAILED, {"Guardrail tripwire triggered"})
 
 
 def test_failed_nested_agent_is_handled() -> None:
