@@ -25,6 +25,7 @@ _KEY: Final = "thread_id, checkpoint_ns, checkpoint_id"
 _COLUMNS: Final[dict[str, Sequence[str]]] = {"checkpoints": ("thread_id",), "writes": ("task_path",)}
 _ERROR: Final = "__error__"
 _INTERRUPT: Final = "__interrupt__"
+_RESUME: Final = "__resume__"
 # Channels that the engine uses to start nodes.
 _CONTROL: Final = ("branch:", "__", "start:", "join:")
 # Of a Python object, MessagePack contains its module, its class, and then its content.
@@ -87,6 +88,8 @@ def _tasks(database: Database) -> dict[tuple[str, ...], list[JSONObject]]:
             task["error"] = value
         elif channel == _INTERRUPT:
             task["interrupts"] = value
+        elif channel == _RESUME:
+            task["resumed_with"] = value
         elif not channel.startswith(_CONTROL):
             task["result"] = {**as_object(task.get("result")), channel: value}
     return {key: list(by_id.values()) for key, by_id in tasks.items()}

@@ -27,6 +27,8 @@ class Node:
     output: JSONValue = None
     error: str = ""
     interrupts: list[JSONValue] = field(default_factory=list)
+    # What its interrupts were answered with.
+    resumed_with: JSONValue = None
     is_pending: bool = False
     started_at: datetime | None = None
     ended_at: datetime | None = None
@@ -84,7 +86,7 @@ def _number(step: RecordedStep, results: dict[str, Iterator[int]]) -> int | None
 
 def _container(node: Node, key: str, parent: str) -> RecordedStep:
     status = StepStatus.PARTIAL if node.is_pending else StepStatus.OK
-    attributes: JSONObject = {"interrupts": node.interrupts} if node.interrupts else {}
+    facts: JSONObject = {"interrupts": node.interrupts, "resumed_with": node.resumed_with}
     output = node.output if not as_object(node.output).keys() & {"messages"} else None
     return RecordedStep(
         key=key,
@@ -97,5 +99,5 @@ def _container(node: Node, key: str, parent: str) -> RecordedStep:
         output=output,
         started_at=node.started_at,
         ended_at=node.ended_at,
-        attributes=attributes,
+        attributes={name: value for name, value in facts.items() if value},
     )

@@ -23,7 +23,7 @@ from traces.importers.files.source import Source, parse_records
 from traces.importers.files.sqlite_file import MAGIC
 from traces.importers.formats.databases import langgraph_checkpoints
 from traces.importers.formats.frameworks import langchain
-from traces.importers.formats.langgraph import nodes, streams
+from traces.importers.formats.langgraph import nodes, streams, subgraphs
 from traces.importers.formats.langgraph.nodes import Node
 
 FORMAT: Final = "langgraph"
@@ -62,6 +62,8 @@ class _Snapshot:
 class _Growth:
     """The messages and nodes of the snapshots read so far."""
 
+    # Of a subgraph, whose first messages are those of the graph around it.
+    is_inner: bool
     messages: list[TranscriptMessage] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     seen_keys: set[str] = field(default_factory=set)
@@ -80,9 +82,18 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     threads: dict[str, dict[str, _Snapshot]] = {}
     for snapshot in parse_records(list(_documents(sources)), _read):
         threads.setdefault(snapshot.thread, {})[snapshot.id] = snapshot
+    outer_threads = {subgraphs.outer_thread(thread) for thread in threads} & threads.keys()
+    runs: dict[str, RecordedRun] = {}
     for thread, snapshots in threads.items():
-        for index, branch in enumerate(_branches(list(snapshots.values()))):
-            yield _run(thread if index == 0 else f"{thread}/{branch[-1].id}", branch)
+        is_inner = subgraphs.outer_thread(thread) in outer_threads
+        newest, *others = _branches(list(snapshots.values()))
+        run = _run(thread, newest, is_inner=is_inner)
+        if is_inner or thread in outer_threads:
+            runs[thread] = run
+        else:
+            yield run
+        yield from (_run(f"{thread}/{branch[-1].id}", branch, is_inner=is_inner) for branch in others)
+    yield from subgraphs.nest(runs)
 
 
 def _documents(sources: Sequence[Source]) -> Iterator[Source]:
@@ -211,8 +222,8 @@ def _branches(snapshots: list[_Snapshot]) -> Iterator[list[_Snapshot]]:
         yield path[::-1]
 
 
-def _run(external_id: str, snapshots: list[_Snapshot]) -> RecordedRun:
-    growth = _Growth()
+def _run(external_id: str, snapshots: list[_Snapshot], *, is_inner: bool) -> RecordedRun:
+    growth = _Growth(is_inner=is_inner)
     previous: _Snapshot | None = None
     for snapshot in snapshots:
         _add_snapshot(growth, previous, snapshot)
@@ -267,7 +278,8 @@ def _add_snapshot(growth: _Growth, previous: _Snapshot | None, current: _Snapsho
         value = langchain.normalize_message(message, location)
         if is_new:
             value["ts"] = current.created_at
-        growth.messages.append(TranscriptMessage(value=value, location=location))
+        is_injected = growth.is_inner and current.step <= 0
+        growth.messages.append(TranscriptMessage(value=value, location=location, is_injected=is_injected))
         new_messages[key] = len(growth.messages)
         if value["role"] == "tool" and (call_id := as_text(value.get("tool_call_id"))):
             growth.results.setdefault(call_id, []).append(new_messages[key])
@@ -299,6 +311,8 @@ def _finished_nodes(previous: _Snapshot, current: _Snapshot, new_messages: dict[
             input=_state(previous.values) if previous.metadata.get("source") != streams.STREAM else None,
             output=output,
             error=_error(task),
+            interrupts=as_list(task.get("interrupts")),
+            resumed_with=task.get("resumed_with"),
             started_at=parse_time(previous.created_at, previous.location),
             ended_at=parse_time(current.created_at, current.location),
         )

@@ -170,6 +170,40 @@ def test_checkpoints_and_threads_are_read() -> None:
         assert (run.external_id, len(fixtures.steps(run, StepType.MODEL))) == ("lg-3", 2)
 
 
+def test_subgraph_is_inside_the_node_that_ran_it() -> None:
+    question = {"type": "human", "id": "h", "content": "Is Dune in?"}
+    reply = {"type": "ai", "id": "m", "content": "Yes."}
+    interrupt = {"value": "ask the clerk?"}
+
+    def snapshot(space: str, step: int, messages: list[Any], **task: Any) -> dict[str, Any]:
+        config = {"thread_id": "lg-5", "checkpoint_ns": space, "checkpoint_id": f"{space}{step}"}
+        parent = {"configurable": {**config, "checkpoint_id": f"{space}{step - 1}"}} if step else None
+        facts = {"metadata": {"step": step}, "next": [task["name"]] if task else [], "tasks": [task] if task else []}
+        values = {"messages": messages, "shelf": step}
+        return {"config": {"configurable": config}, "parent_config": parent, "values": values, **facts}
+
+    outer = [
+        snapshot("", 0, [question], id="t1", name="clerk", interrupts=[interrupt]),
+        snapshot("", 1, [question, reply]),
+    ]
+    inner = [
+        snapshot("clerk:t1", 0, [question], id="t2", name="look"),
+        snapshot("clerk:t1", 1, [question, reply]),
+    ]
+    (run,), _ = read([*outer, *inner], "langgraph")
+    names = {step.key: step.name for step in run.steps}
+    assert [(step.type.value, names.get(step.parent or "")) for step in run.steps] == [
+        ("agent", None),
+        ("turn", "graph"),
+        ("agent", "Is Dune in?"),
+        ("agent", "clerk"),
+        ("model", "look"),
+        ("output", "graph"),
+    ]
+    assert run.steps[2].attributes["interrupts"] == [interrupt]
+    assert fixtures.request_contents(run.steps[4]) == ["Is Dune in?"]
+
+
 def test_thread_has_its_times_and_failure() -> None:
     times = {"created_at": "2026-10-01T10:00:00Z", "updated_at": "2026-10-01T11:00:00Z"}
     thread = {"thread_id": "lg-3", "status": "error", "error": "out of steps", "values": HISTORY[0]["values"], **times}
