@@ -86,13 +86,13 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     runs: dict[str, RecordedRun] = {}
     for thread, snapshots in threads.items():
         is_inner = subgraphs.outer_thread(thread) in outer_threads
-        newest, *others = _branches(list(snapshots.values()))
+        newest, *older_branches = _branches(list(snapshots.values()))
         run = _run(thread, newest, is_inner=is_inner)
         if is_inner or thread in outer_threads:
             runs[thread] = run
         else:
             yield run
-        yield from (_run(f"{thread}/{branch[-1].id}", branch, is_inner=is_inner) for branch in others)
+        yield from (_run(f"{thread}/{branch[-1].id}", branch, is_inner=is_inner) for branch in older_branches)
     yield from subgraphs.nest(runs)
 
 

@@ -175,9 +175,9 @@ def test_subgraph_is_inside_the_node_that_ran_it() -> None:
     reply = {"type": "ai", "id": "m", "content": "Yes."}
     interrupt = {"value": "ask the clerk?"}
 
-    def snapshot(space: str, step: int, messages: list[Any], **task: Any) -> dict[str, Any]:
-        config = {"thread_id": "lg-5", "checkpoint_ns": space, "checkpoint_id": f"{space}{step}"}
-        parent = {"configurable": {**config, "checkpoint_id": f"{space}{step - 1}"}} if step else None
+    def snapshot(namespace: str, step: int, messages: list[Any], **task: Any) -> dict[str, Any]:
+        config = {"thread_id": "lg-5", "checkpoint_ns": namespace, "checkpoint_id": f"{namespace}{step}"}
+        parent = {"configurable": {**config, "checkpoint_id": f"{namespace}{step - 1}"}} if step else None
         facts = {"metadata": {"step": step}, "next": [task["name"]] if task else [], "tasks": [task] if task else []}
         values = {"messages": messages, "shelf": step}
         return {"config": {"configurable": config}, "parent_config": parent, "values": values, **facts}
