@@ -9,7 +9,7 @@ from traces.importers.formats.chat_exports import importer as chat_exports
 from traces.importers.formats.chats import chat, chatgpt, client_chats
 from traces.importers.formats.databases import autogen_database, llm_logs, stores
 from traces.importers.formats.frameworks import crewai, react, smolagents
-from traces.importers.formats.teams import autogen, camel, metagpt
+from traces.importers.formats.teams import ag2_streams, autogen, camel, metagpt
 from traces.importers.importer import Importer, lines_are_runs
 
 
@@ -36,6 +36,14 @@ CONVERSATIONS: Final = (
         title="CAMEL memories and results of OWL",
         sniff=detection.sniff_by_value(camel.is_recording),
         parse=camel.parse,
+    ),
+    Importer(
+        name=ag2_streams.FORMAT,
+        title="events of AG2",
+        sniff=detection.sniff_by_value(ag2_streams.is_recording),
+        parse_together=ag2_streams.parse,
+        keys=ag2_streams.keys,
+        has_ends=False,
     ),
     Importer(name="autogen", title="AG2 and AutoGen dumps", sniff=autogen.sniff, parse=autogen.parse),
     Importer(name="crewai", title="CrewAI logs and events", sniff=crewai.sniff, parse=crewai.parse),

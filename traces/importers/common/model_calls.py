@@ -262,7 +262,7 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
     input_count, output_count = first_member(usage, *_INPUT_COUNTS), first_member(usage, *_OUTPUT_COUNTS)
     cached_count = first_member(details, "cached_tokens", "cache_read")
     if cached_count is None:
-        cached_count = first_member(usage, *_CACHED_COUNTS)
+        cached_count = first_member(usage, *_CACHED_COUNTS, "cache_read_input_tokens")
     tokens_in, tokens_cached = parse_token_count(input_count, location), parse_token_count(cached_count, location)
     tokens_out = parse_token_count(output_count, location)
     has_cache = "cache_read_input_tokens" in usage or "cache_creation_input_tokens" in usage
