@@ -55,6 +55,15 @@ class Pieces:
         """Make the next piece another answer."""
         self._answer = None
 
+    def drop_answer(self) -> JSONObject | None:
+        """Remove the last answer, which its program began again, and return it; None if results followed it."""
+        self._join_texts()
+        answer, self._answer = self._answer, None
+        if answer is None or self._has_results:
+            return None
+        self._messages = [message for message in self._messages if message.value is not answer]
+        return answer
+
     def annotate(self, facts: JSONObject) -> None:
         """Add what is known of the answer."""
         if self._answer is not None:

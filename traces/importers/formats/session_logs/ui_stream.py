@@ -1,7 +1,7 @@
 """Streams of the Vercel AI SDK as a server sent them: one part of an answer per line. The request is not among them.
 
 version 4        0:"text"   g:"thought"   9:{"toolCallId", …}   a:{"toolCallId", "result"}   e:{"usage", …}
-versions 5, 6    data: {"type": "text-delta", "id", "delta"}   data: {"type": "tool-output-available", …}
+versions 5 to 7  data: {"type": "text-delta", "id", "delta"}   data: {"type": "tool-output-available", …}
 """
 
 import re
@@ -114,6 +114,10 @@ def _add(stream: _Stream, part: JSONObject, location: str) -> None:
             _add_call(stream, part, location)
         case "tool-output-available" | "tool-output-error" | "tool-output-denied":
             _add_result(stream, part, location)
+        case "steering-message":
+            pieces.add_message({"role": "user", "content": part.get("parts"), "message_id": part.get("id")}, location)
+        case "reset-step":
+            stream.other_parts.append({"type": kind, "answer": pieces.drop_answer()})
         case "finish-step":
             pieces.annotate({"usage": part.get("usage"), "finish_reason": part.get("finishReason")})
         case "start":

@@ -72,3 +72,20 @@ def test_codes_of_version_4_have_usage_per_step() -> None:
     assert fixtures.answer_contents(run) == ["One moment.", "Three."]
     assert [(step.tokens_in, step.tokens_out) for step in models] == [(10, 5), (20, 3)]
     assert (call.input, call.output) == ({"title": "Dune"}, '{"copies":3}')
+
+
+def test_restarted_step_and_steering_message() -> None:
+    data = events(
+        {"type": "start", "messageId": "m1"},
+        {"type": "text-delta", "id": "t", "delta": "Half"},
+        {"type": "reset-step"},
+        {"type": "text-delta", "id": "t", "delta": "One moment."},
+        {"type": "start-step"},
+        {"type": "steering-message", "id": "s1", "parts": [{"type": "text", "text": "Be brief."}]},
+        {"type": "text-delta", "id": "t", "delta": "No."},
+        {"type": "finish", "finishReason": "stop"},
+    )
+    ((run,), problems) = fixtures.detect_and_read(FORMAT, data)
+    assert (fixtures.answer_contents(run), problems) == (["One moment.", "No."], [])
+    assert [step.name for step in fixtures.steps(run, StepType.TURN)] == ["Be brief."]
+    assert "Half" in str(run.metadata["parts"])
