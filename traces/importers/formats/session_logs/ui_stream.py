@@ -105,8 +105,6 @@ def _add(stream: _Stream, part: JSONObject, location: str) -> None:
     pieces, kind = stream.pieces, as_text(part.get("type"))
     stream.id = stream.id or as_text(part.get("messageId"))
     match kind:
-        case "start-step":
-            pieces.end_answer()
         case "text-delta" | "reasoning-delta":
             name = "text" if kind == "text-delta" else "thinking"
             pieces.add_block({"type": name, name: part.get("delta")}, None, location)
@@ -116,10 +114,8 @@ def _add(stream: _Stream, part: JSONObject, location: str) -> None:
             _add_result(stream, part, location)
         case "steering-message":
             pieces.add_message({"role": "user", "content": part.get("parts"), "message_id": part.get("id")}, location)
-        case "reset-step":
-            stream.other_parts.append({"type": kind, "answer": pieces.drop_answer()})
-        case "finish-step":
-            pieces.annotate({"usage": part.get("usage"), "finish_reason": part.get("finishReason")})
+        case "start-step" | "finish-step" | "reset-step":
+            _mark_step(stream, part, kind)
         case "start":
             stream.start = part
         case "finish":
@@ -128,6 +124,15 @@ def _add(stream: _Stream, part: JSONObject, location: str) -> None:
             stream.error = as_text(first_member(part, "errorText", "delta", "reason")) or kind
         case _ if not _DISPLAYS.fullmatch(kind) and len(part) > 1:
             stream.other_parts.append(part)
+
+
+def _mark_step(stream: _Stream, part: JSONObject, kind: str) -> None:
+    if kind == "start-step":
+        stream.pieces.end_answer()
+    elif kind == "finish-step":
+        stream.pieces.annotate({"usage": part.get("usage"), "finish_reason": part.get("finishReason")})
+    else:
+        stream.other_parts.append({"type": kind, "answer": stream.pieces.drop_answer()})
 
 
 def _add_call(stream: _Stream, part: JSONObject, location: str) -> None:
