@@ -192,7 +192,8 @@ def _run(calls: list[_Call]) -> RecordedRun:
         "custom_id": last.custom_id,
         "previous_response_id": calls[0].body.get("previous_response_id"),
         "responses": [call.id for call in calls] if len(calls) > 1 else None,
-        "metadata": last.body.get("metadata"),
+        # The answer of chat completions does not repeat that of its request.
+        "metadata": last.body.get("metadata") or request.get("metadata"),
         "session_id": as_object(last.body.get("conversation")).get("id"),
         "user": first_member(request, "user", "safety_identifier"),
     }
@@ -296,8 +297,14 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
             attributes=attributes,
         )
     )
-    for index, item in enumerate(as_list(call.body.get("output"))):
-        if (step := _tool(as_object(item), f"{call.id}/{index}")) is not None:
+    items = as_objects(call.body.get("output"))
+    results = {
+        as_text(item.get("call_id")): item.get("result") for item in items if item.get("type") == "program_output"
+    }
+    for index, item in enumerate(items):
+        call_id = as_text(item.get("call_id"))
+        result: JSONObject = {"result": results[call_id]} if call_id in results else {}
+        if (step := _tool({**item, **result}, f"{call.id}/{index}")) is not None:
             yield step
 
 
@@ -328,6 +335,8 @@ def _tool(item: JSONObject, key: str) -> RecordedStep | None:
             name, arguments, output = "file_search", {"queries": item.get("queries")}, item.get("results")
         case "web_search_call":
             name, arguments, output = "web_search", item.get("action"), item.get("results")
+        case "program":
+            name, arguments, output = kind, {"code": item.get("code")}, item.get("result")
         case "code_interpreter_call":
             name, arguments, output = "code_interpreter", {"code": item.get("code")}, item.get("outputs")
         case _:

@@ -187,6 +187,8 @@ def test_provider_tools_are_steps() -> None:
             "error": {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": "no bell"}]},
         },
         {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "Dune"}},
+        {"type": "program", "id": "pr_1", "call_id": "cp_1", "code": "1 + 1"},
+        {"type": "program_output", "id": "po_1", "call_id": "cp_1", "result": "2"},
     ]
     (run,), _ = read({**FINAL, "status": "completed", "output": [*calls, *FINAL["output"]]})
     assert run.status is RunStatus.COMPLETED, "the model handled the errors"
@@ -196,7 +198,9 @@ def test_provider_tools_are_steps() -> None:
         ("open_till", StepStatus.ERROR, "the till is stuck"),
         ("ring_bell", StepStatus.ERROR, "no bell"),
         ("web_search", StepStatus.OK, ""),
+        ("program", StepStatus.OK, ""),
     ]
+    assert (tools[-1].input, tools[-1].output) == ({"code": "1 + 1"}, "2")
     assert (tools[0].input, tools[0].output) == ({"title": "Dune"}, "3 copies")
 
 
@@ -294,6 +298,13 @@ def test_saved_completions_are_read() -> None:
         "chatcmpl-1",
         {"message": fixtures.ANSWER, "finish_reason": "stop"},
     )
+
+
+def test_metadata_of_a_request_is_that_of_the_run() -> None:
+    request = {"model": "gpt-4o", "messages": [fixtures.REQUEST], "metadata": {"shop": "north"}}
+    completion = {"object": "chat.completion", "id": "c-1", "choices": [{"message": fixtures.ANSWER}]}
+    (run,), _ = read({"request": request, "response": completion})
+    assert run.metadata["metadata"] == {"shop": "north"}
 
 
 def test_refused_line_of_a_batch_has_no_answer() -> None:
