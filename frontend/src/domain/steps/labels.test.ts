@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { markMeaning, markOfAction, markWord, reasonSentence } from "./labels";
+import { markMeaning, plannedMark, markWord, reasonSentence } from "./labels";
 
 const vocabulary = readFileSync(new URL("../../../../traces/core/vocabulary.py", import.meta.url), "utf8");
 
@@ -24,6 +24,6 @@ test("every label has a description", () => {
 });
 
 test("an inherited step that was simulated in a replay is not marked as exact", () => {
-  expect(markOfAction("inherited", { label: "simulated" })).toBe("simulated");
-  expect(markOfAction("inherited", { label: "live" })).toBe("exact");
+  expect(plannedMark({ label: "simulated", status: "ok" }, "inherited")).toBe("simulated");
+  expect(plannedMark({ label: "live", status: "ok" }, "inherited")).toBe("exact");
 });

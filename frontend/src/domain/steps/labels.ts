@@ -82,8 +82,12 @@ export const actionMark: Record<PlanAction, Mark> = {
   unreached: "live",
 };
 
-/** The mark of a planned action: a step of a replay that is not exact stays so in what is forked from it. */
-export function markOfAction(action: PlanAction, step: { label: Label }): Mark {
+/**
+ * The mark of a step in the fork that is being edited, where its plan has an action for it. A step of a replay that is
+ * not exact stays so in what is forked from it.
+ */
+export function plannedMark(step: { label: Label; status: StepStatus }, action: PlanAction | null): Mark {
+  if (action === null) return markOf(step);
   const isCarried = step.label === "cached" || step.label === "simulated";
   return action === "inherited" && isCarried ? step.label : actionMark[action];
 }

@@ -24,7 +24,7 @@ import { isOutcomeQuestion, judgementOf, NO_JUDGEMENT } from "@/domain/checks/pa
 import { checksOf, checksProblem, type CheckDraft } from "@/domain/checks/draft";
 import { parseModelName } from "@/domain/overrides/modelName";
 import { paths } from "@/app/paths";
-import { BlockableButton } from "@/ui/BlockableButton";
+import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import classes from "./BisectDialog.module.css";
 import { BisectPlanSummary } from "./BisectPlanSummary";
 import { policyChoices, profileChoices, type Choice } from "./choices";

@@ -8,7 +8,7 @@ import type { BisectionView } from "@/api/schema";
 import { ErrorState } from "@/ui/ErrorState";
 import { count, pluralize, money } from "@/ui/format/numbers";
 import { sentence } from "@/ui/format/text";
-import { StopButton } from "@/ui/StopButton";
+import { StopButton } from "@/ui/buttons/StopButton";
 import { RunnerWait } from "@/features/runners/RunnerWait";
 import { StateChip } from "@/features/labels/StateChip";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Plan, PlannedStep } from "@/api/schema";
-import { stepPlansOf } from "./stepPlans";
+import { actionOf, stepPlansOf } from "./stepPlans";
 
 const LIVE = { sequence_no: 5, action: "live", reason: "live_model_call" } as PlannedStep;
 
@@ -16,4 +16,9 @@ test("unlisted steps after the fork are reused", () => {
 
 test("unlisted steps have no plan without reuse", () => {
   expect(stepPlansOf(plan(0)).get(4)).toBeUndefined();
+});
+
+test("steps before the fork are inherited, but only while a fork is edited", () => {
+  expect([2, 3, 5].map((no) => actionOf(no, stepPlansOf(plan(7)), 3))).toEqual(["inherited", "reuse", "live"]);
+  expect(actionOf(2, null, 3)).toBeNull();
 });

@@ -21,6 +21,12 @@ export function stepPlansOf(plan: Plan): StepPlans {
   };
 }
 
+/** The planned action of a step of a run; null outside of a fork that is being edited. */
+export function actionOf(sequenceNo: number, plans: StepPlans | null, fork: number | null): PlanAction | null {
+  if (plans === null) return null;
+  return plans.get(sequenceNo)?.action ?? (fork !== null && sequenceNo < fork ? "inherited" : null);
+}
+
 /** Descriptions of planned actions. */
 export const actionWord: Record<PlanAction, string> = {
   inherited: "taken from the recording",

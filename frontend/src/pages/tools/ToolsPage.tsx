@@ -4,7 +4,7 @@ import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { IconDownload, IconUpload } from "@tabler/icons-react";
 import { useRef, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
-import { BlockableButton } from "@/ui/BlockableButton";
+import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import { ListPage } from "@/ui/ListPage";
 import { paths, serverPaths } from "@/app/paths";
 import { RetrieversPanel } from "./retrievers/RetrieversPanel";

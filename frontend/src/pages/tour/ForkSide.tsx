@@ -8,7 +8,7 @@ import type { SessionView } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { toRequest, type Draft } from "@/domain/overrides/draft";
 import { TextField } from "@/features/overrides/text/TextField";
-import { BlockableButton } from "@/ui/BlockableButton";
+import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import classes from "./Tour.module.css";
 import type { TourReplay } from "./useTourReplay";

@@ -7,7 +7,7 @@ import { cancelProof, proofPlanQuery, proofsQuery } from "@/api/diffs/proofs";
 import type { ProofView } from "@/api/schema";
 import { KeyHint } from "@/ui/keyboard/Kbd";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { StopButton } from "@/ui/StopButton";
+import { StopButton } from "@/ui/buttons/StopButton";
 import { useReport } from "../reportContext";
 import { FIRST_DRAFT, toProof } from "./draft";
 import { ProveDialog } from "./dialog/ProveDialog";

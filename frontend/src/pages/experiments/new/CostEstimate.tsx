@@ -9,7 +9,7 @@ import type { ExperimentPlan } from "@/api/schema";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
-import { BlockableButton } from "@/ui/BlockableButton";
+import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import { count, pluralize, money, tokens } from "@/ui/format/numbers";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { sentence } from "@/ui/format/text";

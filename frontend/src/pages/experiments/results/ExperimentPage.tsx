@@ -8,7 +8,7 @@ import type { ExperimentView } from "@/api/schema";
 import { ErrorPage } from "@/app/ErrorPage";
 import { count, duration, pluralize, money } from "@/ui/format/numbers";
 import { RunnerWait } from "@/features/runners/RunnerWait";
-import { StopButton } from "@/ui/StopButton";
+import { StopButton } from "@/ui/buttons/StopButton";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";

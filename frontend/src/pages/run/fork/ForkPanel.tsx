@@ -6,7 +6,7 @@ import { lazy, Suspense, useDeferredValue, useRef, useState, type KeyboardEvent,
 import { loadPart } from "@/api/connection/loadPart";
 import { stepQuery } from "@/api/runs/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
-import { BlockableButton } from "@/ui/BlockableButton";
+import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";

@@ -1,8 +1,9 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef, type PointerEvent, type ReactElement } from "react";
-import { actionMark, isFailed, markOf, markOfAction } from "@/domain/steps/labels";
-import type { StepPlans } from "../stepPlans";
+import { isFailed, plannedMark } from "@/domain/steps/labels";
+import { mapColors, mapContext } from "./mapCanvas";
+import { actionOf, type StepPlans } from "../stepPlans";
 import classes from "./Steps.module.css";
 import type { Node } from "./tree";
 
@@ -52,19 +53,9 @@ export function Minimap(props: Props): ReactElement {
 /** One band per row, or per pixel if there are more rows. Important rows are drawn last. */
 function draw(canvas: HTMLCanvasElement, world: Pick<Props, "rows" | "fork" | "plans">, height: number): void {
   const { rows, plans } = world;
-  const scale = window.devicePixelRatio || 1;
-  canvas.width = WIDTH * scale;
-  canvas.height = height * scale;
-  const context = canvas.getContext("2d");
+  const context = mapContext(canvas, WIDTH, height);
   if (!context) return;
-  context.scale(scale, scale);
-  const style = getComputedStyle(canvas);
-  const colors = new Map<string, string>();
-  const colorOf = (name: string): string => {
-    const color = colors.get(name) ?? (style.getPropertyValue(`--map-${name}`).trim() || style.color);
-    colors.set(name, color);
-    return color;
-  };
+  const colorOf = mapColors(canvas);
   const band = Math.min(BAND, height / rows.length);
   const thickness = Math.max(1, band - (band > 3 ? 1 : 0));
   const fillBand = (index: number, fill: string, left: number, width: number, tall = thickness) => {
@@ -75,15 +66,9 @@ function draw(canvas: HTMLCanvasElement, world: Pick<Props, "rows" | "fork" | "p
   for (let index = 0; index < rows.length; index += stride) {
     const row = rows[index];
     if (!row) continue;
-    const plan = plans?.get(row.step.sequence_no);
-    const isInherited = plans !== null && world.fork !== null && row.step.sequence_no < world.fork;
+    const action = actionOf(row.step.sequence_no, plans, world.fork);
     const left = 3 + Math.min(row.depth, 4) * 2;
-    fillBand(
-      index,
-      colorOf(plan ? actionMark[plan.action] : isInherited ? markOfAction("inherited", row.step) : markOf(row.step)),
-      left,
-      WIDTH - left - 3,
-    );
+    fillBand(index, colorOf(plannedMark(row.step, action)), left, WIDTH - left - 3);
   }
   rows.forEach((row, index) => {
     if (isFailed(row.step.status)) fillBand(index, colorOf("failed"), 1, WIDTH - 2, Math.max(2, thickness));

@@ -18,7 +18,7 @@ import { edgesQuery } from "@/api/runs/runs";
 import type { RunEdge } from "@/api/schema";
 import { count } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
-import { actionMark, isFailed, markOf } from "@/domain/steps/labels";
+import { isFailed, plannedMark } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { useSelectedNumber } from "../selection";
 import type { StepPlans } from "../stepPlans";
@@ -131,7 +131,7 @@ function Legend({ kinds }: { kinds: readonly RunEdge["kind"][] }): ReactElement 
 
 function StepNode({ data, selected }: NodeProps<StepFlowNode>): ReactElement {
   const { step } = data.row;
-  const mark = data.plan ? actionMark[data.plan.action] : markOf(step);
+  const mark = plannedMark(step, data.action);
   return (
     <div className={classes.node} data-selected={selected} data-fork={data.fork} data-failed={isFailed(step.status)}>
       <Handle

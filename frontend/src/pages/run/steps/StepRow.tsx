@@ -2,12 +2,12 @@ import { IconChevronRight } from "@tabler/icons-react";
 import { memo, type ReactElement } from "react";
 import { count, duration } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
-import { isFailed, markOf, markOfAction } from "@/domain/steps/labels";
+import { isFailed, plannedMark, type PlanAction } from "@/domain/steps/labels";
 import { CommentCount } from "@/features/comments/CommentCount";
 import { stepPreview } from "@/domain/steps/preview";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
-import { type StepPlan, actionWord } from "../stepPlans";
+import { actionWord } from "../stepPlans";
 import classes from "./Steps.module.css";
 import { waterfall, type Node } from "./tree";
 
@@ -19,18 +19,16 @@ interface Props {
   isFolded: boolean;
   isSelected: boolean;
   forkHere: boolean;
-  /** Before the fork that is being edited. */
-  isInherited: boolean;
-  plan: StepPlan | null;
+  /** In the fork that is being edited. */
+  action: PlanAction | null;
   onSelect: (sequenceNo: number) => void;
   onToggle: (sequenceNo: number) => void;
 }
 
 export const StepRow = memo(function StepRow(props: Props): ReactElement {
-  const { node, plan, isSelected } = props;
+  const { node, action, isSelected } = props;
   const { step } = node;
-  const action = plan?.action ?? (props.isInherited ? "inherited" : null);
-  const mark = action ? markOfAction(action, step) : markOf(step);
+  const mark = plannedMark(step, action);
   const bar = waterfall(step, props.spanMs);
   const failed = isFailed(step.status);
   const title = shortenMarkers(step.name || step.type);
@@ -49,7 +47,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
       data-timed={props.spanMs > 0}
       data-failed={failed}
       data-fork={props.forkHere}
-      data-gone={plan?.action === "unreached"}
+      data-gone={action === "unreached"}
       style={{ transform: `translateY(${props.top}px)` }}
       onClick={() => props.onSelect(step.sequence_no)}
     >

@@ -1,7 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
 import { useSelectedNumber } from "../selection";
-import type { StepPlans } from "../stepPlans";
+import { actionOf, type StepPlans } from "../stepPlans";
 import { Minimap } from "./Minimap";
 import { moveByKey, scrollTo } from "./reveal";
 import { StepRow } from "./StepRow";
@@ -92,8 +92,7 @@ export function StepTree(props: Props): ReactElement {
                 isFolded={props.foldedSteps.has(number)}
                 isSelected={number === selectedNumber}
                 forkHere={number === props.fork}
-                plan={props.plans?.get(number) ?? null}
-                isInherited={props.plans !== null && props.fork !== null && number < props.fork}
+                action={actionOf(number, props.plans, props.fork)}
                 onSelect={props.onSelect}
                 onToggle={props.onToggle}
               />

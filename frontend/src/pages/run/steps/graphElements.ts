@@ -1,12 +1,13 @@
 import { MarkerType, type Edge, type Node as FlowNode } from "@xyflow/react";
 import { useMemo } from "react";
 import type { RunEdge } from "@/api/schema";
+import type { PlanAction } from "@/domain/steps/labels";
 import { edgeWords } from "../edgeKinds";
-import type { StepPlan, StepPlans } from "../stepPlans";
+import { actionOf, type StepPlans } from "../stepPlans";
 import type { layout } from "./graph";
 import type { Node } from "./tree";
 
-export type StepFlowNode = FlowNode<{ row: Node; plan: StepPlan | null; fork: boolean }, "step">;
+export type StepFlowNode = FlowNode<{ row: Node; action: PlanAction | null; fork: boolean }, "step">;
 
 export const WIDTH = 220;
 export const HEIGHT = 42;
@@ -45,7 +46,7 @@ export function useGraphElements({ graph, visibleEdges, selectedNumber, fork, pl
         height: HEIGHT,
         selected: false,
         ariaLabel: `${sequenceNo} ${row.step.type} ${row.step.name}`,
-        data: { row, plan: plans?.get(sequenceNo) ?? null, fork: sequenceNo === fork },
+        data: { row, action: actionOf(sequenceNo, plans, fork), fork: sequenceNo === fork },
       })),
     [graph, fork, plans],
   );

@@ -1,8 +1,9 @@
 import { useComputedColorScheme } from "@mantine/core";
 import { useElementSize } from "@mantine/hooks";
 import { useEffect, useRef, type PointerEvent, type ReactElement } from "react";
-import { actionMark, markOf, markOfAction, type Mark } from "@/domain/steps/labels";
-import type { StepPlans } from "../stepPlans";
+import { plannedMark, type Mark } from "@/domain/steps/labels";
+import { mapColors, mapContext } from "../steps/mapCanvas";
+import { actionOf, type StepPlans } from "../stepPlans";
 import type { Node } from "../steps/tree";
 import { timeOf } from "./bars";
 import { clamp, spanOf, type TimeRange } from "./scale";
@@ -56,27 +57,21 @@ function draw(
   whole: TimeRange,
   width: number,
 ): void {
-  const scale = window.devicePixelRatio || 1;
-  canvas.width = width * scale;
-  canvas.height = HEIGHT * scale;
-  const context = canvas.getContext("2d");
+  const context = mapContext(canvas, width, HEIGHT);
   if (!context) return;
-  context.scale(scale, scale);
-  const style = getComputedStyle(canvas);
+  const colorOf = mapColors(canvas);
   const paths = new Map<Mark, Path2D>(ORDER.map((mark) => [mark, new Path2D()]));
   for (const { step, children } of rows) {
     const time = timeOf(step);
     if (!time || children.length > 0) continue;
     const left = ((time.start - whole.start) / spanOf(whole)) * width;
     const length = ((time.end - time.start) / spanOf(whole)) * width;
-    const plan = plans?.get(step.sequence_no);
-    const isInherited = plans !== null && fork !== null && step.sequence_no < fork;
-    const mark = plan ? actionMark[plan.action] : isInherited ? markOfAction("inherited", step) : markOf(step);
+    const mark = plannedMark(step, actionOf(step.sequence_no, plans, fork));
     // A gap of half a pixel tells neighbours apart.
     paths.get(mark)?.rect(left, BAND.top, Math.max(1, length - 0.5), BAND.height);
   }
   for (const [mark, path] of paths) {
-    context.fillStyle = style.getPropertyValue(`--map-${mark}`).trim() || style.color;
+    context.fillStyle = colorOf(mark);
     context.fill(path);
   }
 }

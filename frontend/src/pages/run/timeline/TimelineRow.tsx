@@ -1,10 +1,10 @@
 import { memo, type ReactElement } from "react";
-import { isFailed, markOf, markOfAction } from "@/domain/steps/labels";
+import { isFailed, plannedMark, type PlanAction } from "@/domain/steps/labels";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
 import { duration } from "@/ui/format/numbers";
-import { actionWord, type StepPlan } from "../stepPlans";
+import { actionWord } from "../stepPlans";
 import type { Node } from "../steps/tree";
 import { barOf, type Bar } from "./bars";
 import type { TimeRange } from "./scale";
@@ -16,18 +16,16 @@ interface Props {
   range: TimeRange;
   isSelected: boolean;
   forkHere: boolean;
-  plan: StepPlan | null;
-  /** Before the fork that is being edited. */
-  isInherited: boolean;
+  /** In the fork that is being edited. */
+  action: PlanAction | null;
   onSelect: (sequenceNo: number) => void;
 }
 
 /** A step: its name, and a bar from its start to its end. */
 export const TimelineRow = memo(function TimelineRow(props: Props): ReactElement {
-  const { node, range, plan, isSelected } = props;
+  const { node, range, action, isSelected } = props;
   const { step } = node;
-  const action = plan?.action ?? (props.isInherited ? "inherited" : null);
-  const mark = action ? markOfAction(action, step) : markOf(step);
+  const mark = plannedMark(step, action);
   const bar = barOf(step, range);
   return (
     <div
@@ -37,7 +35,7 @@ export const TimelineRow = memo(function TimelineRow(props: Props): ReactElement
       className={classes.row}
       data-selected={isSelected}
       data-fork={props.forkHere}
-      data-gone={plan?.action === "unreached"}
+      data-gone={action === "unreached"}
       style={{ transform: `translateY(${props.top}px)` }}
       onClick={() => props.onSelect(step.sequence_no)}
     >

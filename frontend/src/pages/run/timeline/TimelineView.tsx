@@ -6,7 +6,7 @@ import { useDeferredValue, useEffect, useEffectEvent, useMemo, useRef, type Reac
 import { pluralize } from "@/ui/format/numbers";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { useSelectedNumber } from "../selection";
-import type { StepPlans } from "../stepPlans";
+import { actionOf, type StepPlans } from "../stepPlans";
 import { moveByKey, scrollTo } from "../steps/reveal";
 import type { Node } from "../steps/tree";
 import { countWithoutTime, rowsInRange, timeOf, wholeTime, withoutIdleTime } from "./bars";
@@ -181,8 +181,7 @@ function Lanes(props: Props & { view: Zoom }): ReactElement {
               range={view.range}
               isSelected={number === selectedNumber}
               forkHere={number === props.fork}
-              plan={plans?.get(number) ?? null}
-              isInherited={plans !== null && props.fork !== null && number < props.fork}
+              action={actionOf(number, plans, props.fork)}
               onSelect={props.onSelect}
             />
           );

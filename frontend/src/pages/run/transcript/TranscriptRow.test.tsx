@@ -19,7 +19,7 @@ function show(step: StepSummary, turns: TranscriptStep | undefined, part: RowPar
       total={1}
       isSelected={false}
       forkHere={false}
-      isInherited={false}
+      action={null}
       plan={null}
       onSelect={onSelect}
     />,

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { memo, useCallback, useState, type MouseEvent, type ReactElement } from "react";
 import { wholeTurnsQuery } from "@/api/runs/transcripts";
 import type { StepSummary, TranscriptStep } from "@/api/schema";
-import { actionMark, isFailed, markOf, markOfAction, markWord, type Mark } from "@/domain/steps/labels";
+import { isFailed, markOf, markWord, plannedMark, type PlanAction } from "@/domain/steps/labels";
 import { CommentCount } from "@/features/comments/CommentCount";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { count, duration, pluralize, tokens } from "@/ui/format/numbers";
@@ -21,8 +21,8 @@ interface Props {
   total: number;
   isSelected: boolean;
   forkHere: boolean;
-  /** Before the fork that is being edited. */
-  isInherited: boolean;
+  /** In the fork that is being edited. */
+  action: PlanAction | null;
   plan: StepPlan | null;
   onSelect: (sequenceNo: number) => void;
 }
@@ -55,7 +55,7 @@ export const TranscriptRow = memo(function TranscriptRow(props: Props): ReactEle
           className={classes.row}
           hidden={isSilent(row, turns)}
           data-selected={isSelected}
-          data-gone={plan?.action === "unreached"}
+          data-gone={props.action === "unreached"}
           data-last={props.position === props.total}
         >
           <a
@@ -77,7 +77,7 @@ export const TranscriptRow = memo(function TranscriptRow(props: Props): ReactEle
             {/* Its output is a turn of its own, above the steps inside it. */}
             <StepTurns row={row} turns={row.part === "input" && turns ? { ...turns, content: null } : turns} />
           </div>
-          {row.part === "step" && <Meta step={row.step} plan={plan} isInherited={props.isInherited} />}
+          {row.part === "step" && <Meta step={row.step} action={props.action} plan={plan} />}
         </div>
       </article>
     </ShowAll>
@@ -113,10 +113,10 @@ function ForkLine({ isEdited }: { isEdited: boolean }): ReactElement {
   );
 }
 
-function Meta(props: { step: StepSummary; plan: StepPlan | null; isInherited: boolean }): ReactElement {
-  const { step, plan } = props;
+function Meta(props: { step: StepSummary; action: PlanAction | null; plan: StepPlan | null }): ReactElement {
+  const { step, action, plan } = props;
   const hasTokens = step.tokens_in !== null || step.tokens_out !== null;
-  const mark: Mark | null = plan ? actionMark[plan.action] : props.isInherited ? markOfAction("inherited", step) : null;
+  const mark = action && plannedMark(step, action);
   const label = mark ?? (step.label === "live" ? null : step.label);
   return (
     <div className={`${classes.meta} num`}>

@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
 import { RedactionReasons } from "@/ui/MarkedText";
 import { useSelectedNumber } from "../selection";
-import type { StepPlans } from "../stepPlans";
+import { actionOf, type StepPlans } from "../stepPlans";
 import type { TranscriptRow as Row } from "./rows";
 import classes from "./Transcript.module.css";
 import { TranscriptRow } from "./TranscriptRow";
@@ -102,7 +102,7 @@ export function TranscriptView(props: Props): ReactElement {
                   total={rows.length}
                   isSelected={number === selectedNumber}
                   forkHere={number === fork}
-                  isInherited={plans !== null && fork !== null && number < fork}
+                  action={actionOf(number, plans, fork)}
                   plan={plans?.get(number) ?? null}
                   onSelect={props.onSelect}
                 />

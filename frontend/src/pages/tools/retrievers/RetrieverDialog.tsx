@@ -4,7 +4,7 @@ import { IconSearch } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import { trialsQuery, tryRetriever } from "@/api/tools/trials";
 import type { JsonValue, RetrieverView } from "@/api/schema";
-import { BlockableButton } from "@/ui/BlockableButton";
+import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import { isObject } from "@/ui/format/json";
 import { JsonArea } from "../trial/JsonArea";
 import { servesWords } from "./wording";

@@ -4,7 +4,7 @@ import { IconPlayerPlay } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import { trialsQuery, tryTool } from "@/api/tools/trials";
 import type { ToolView } from "@/api/schema";
-import { BlockableButton } from "@/ui/BlockableButton";
+import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import { isObject } from "@/ui/format/json";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { JsonArea } from "./JsonArea";

@@ -11,7 +11,7 @@ import { OutcomeFields } from "@/features/checks/OutcomeFields";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
-import { BlockableButton } from "@/ui/BlockableButton";
+import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import { LazyDetails } from "@/ui/LazyDetails";
 import { needsChecks, FIRST_DRAFT, toProof, draftProblem, type ProofDraft } from "../draft";
 import { PlanFacts, PlanRemarks, testCount } from "./PlanSummary";
