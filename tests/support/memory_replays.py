@@ -1,6 +1,6 @@
 """Plans and replays of handmade recordings in memory."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -18,7 +18,7 @@ from replay.planning.planner import plan
 from tests.support.replay_runs import graph_of, order_desk
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import Label, Reason
+from traces.core.vocabulary import Label, Reason, StepType
 
 Model = Callable[[Call], JSONObject]
 Library = Callable[[Call], list[JSONValue]]
@@ -143,3 +143,32 @@ def planned_labels(plan: Plan) -> dict[int, str]:
 
 def resolved_step(events: list[Event], no: int) -> StepResolved:
     return next(event for event in events if isinstance(event, StepResolved) and event.call.no == no)
+
+
+def assert_every_step_counts_once(fork: Replay, events: Iterable[Event]) -> None:
+    """The derived steps have no gaps, and each step of the source is used: once, or again by an idempotent tool."""
+    numbers, seen_numbers = count_steps(events)
+    assert numbers == list(range(fork.fork, fork.fork + len(numbers)))
+    assert set(seen_numbers) == {node.no for node in fork.graph.nodes}
+    repeated_numbers = [no for no in seen_numbers if seen_numbers.count(no) > 1]
+    assert all(fork.graph.by_no[no].type is StepType.TOOL for no in repeated_numbers)
+
+
+def count_steps(events: Iterable[Event]) -> tuple[list[int], list[int]]:
+    """Numbers of the derived steps in order, and the source steps that they replace or skip."""
+    numbers: list[int] = []
+    seen_numbers: list[int] = []
+    for event in events:
+        match event:
+            case StepsReused():
+                numbers += range(event.first + event.offset, event.last + event.offset + 1)
+                seen_numbers += range(event.first, event.last + 1)
+            case StepResolved():
+                numbers.append(event.call.no)
+                node = event.answer.source or event.call.node
+                seen_numbers += [] if node is None else [node.no]
+            case StepSkipped():
+                seen_numbers.append(event.node.no)
+            case _:
+                pass
+    return numbers, seen_numbers

@@ -11,22 +11,28 @@ from replay.reruns.requests.agent_requests import UnreadableRequest
 from replay.reruns.resolutions import Resolution
 
 
-@pytest.mark.parametrize(("model", "name"), [("m2", "m2"), ("../../files?a=", "..%2F..%2Ffiles%3Fa%3D")])
-def test_another_model_of_gemini_is_in_the_address(model: str, name: str) -> None:
-    route = find_route("/gateway/s1/gemini/v1beta/models/m1:streamGenerateContent", lambda _: "")
+def call_to(provider: str, path: str, body: bytes, *, protocol: str = "", query: str = "") -> Call:
+    """A call through the gateway; `protocol` is the provider's, if its name does not tell."""
+    route = find_route(f"/gateway/s1/{provider}/{path}", lambda _: protocol)
     assert route is not None
     assert route.operation is not None
-    call = Call(
+    return Call(
         run_id="r1",
         id="c1",
-        provider="gemini",
-        protocol="gemini",
+        provider=provider,
+        protocol=protocol or provider,
         operation=route.operation,
         run_start=0,
         start=1,
-        body=b"{}",
-        query="alt=sse",
+        body=body,
+        query=query,
+        digest_key=b"key",
     )
+
+
+@pytest.mark.parametrize(("model", "name"), [("m2", "m2"), ("../../files?a=", "..%2F..%2Ffiles%3Fa%3D")])
+def test_another_model_of_gemini_is_in_the_address(model: str, name: str) -> None:
+    call = call_to("gemini", "v1beta/models/m1:streamGenerateContent", b"{}", query="alt=sse")
     edited = edited_call(call, Resolution(response=None, row=1, body={"contents": [], "model": model}))
     assert edited.url("http://host") == f"http://host/v1beta/models/{name}:streamGenerateContent?alt=sse"
     assert (edited.operation.model, json.loads(edited.body)) == (model, {"contents": []})
@@ -44,20 +50,8 @@ def test_another_model_of_gemini_is_in_the_address(model: str, name: str) -> Non
 @pytest.mark.parametrize(("model", "deployment"), [("gpt-5", "d-1"), ("d 2", "d%202")])
 def test_deployment_of_azure_is_in_the_address(base_url: str, model: str, deployment: str) -> None:
     """Its client sends the name of the model as well, which may be another one."""
-    route = find_route("/gateway/s1/azure/openai/deployments/d-1/chat/completions", lambda _: "openai")
-    assert route is not None
-    assert route.operation is not None
-    call = Call(
-        run_id="r1",
-        id="c1",
-        provider="azure",
-        protocol="openai",
-        operation=route.operation,
-        run_start=0,
-        start=1,
-        body=b'{"model": "gpt-5", "messages": []}',
-        query="api-version=2024-10-21",
-    )
+    path, body = "openai/deployments/d-1/chat/completions", b'{"model": "gpt-5", "messages": []}'
+    call = call_to("azure", path, body, protocol="openai", query="api-version=2024-10-21")
     edited = edited_call(call, Resolution(response=None, row=1, body={"messages": [{}], "model": model}))
     root = "https://openai.azure.example/openai/deployments"
     assert edited.url(base_url) == f"{root}/{deployment}/chat/completions?api-version=2024-10-21"
@@ -65,21 +59,7 @@ def test_deployment_of_azure_is_in_the_address(base_url: str, model: str, deploy
 
 @pytest.mark.parametrize("body", [b'{"model": "m1", "temperature": NaN}', b'{"a": "b', b"[]", b"\xff"])
 def test_body_that_is_no_object_is_not_taken_for_an_empty_one(body: bytes) -> None:
-    route = find_route("/gateway/s1/openai/v1/chat/completions", lambda _: "")
-    assert route is not None
-    assert route.operation is not None
-    call = Call(
-        run_id="r1",
-        id="c1",
-        provider="openai",
-        protocol="openai",
-        operation=route.operation,
-        run_start=0,
-        start=1,
-        body=body,
-        digest_key=b"key",
-    )
-    request = agent_request(call, 1_000)
+    request = agent_request(call_to("openai", "v1/chat/completions", body), 1_000)
     assert request.digest
     with pytest.raises(UnreadableRequest, match="cannot be read"):
         _ = request.input

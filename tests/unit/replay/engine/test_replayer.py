@@ -7,12 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replay.core.calls import Answer, Call
-from replay.core.events import StepResolved, StepSkipped, StepsReused
+from replay.core.events import StepResolved, StepsReused
 from replay.core.graph import Graph
 from replay.overrides.policy import Policy
 from replay.planning import conflicts
 from tests.support.generated_forks import asks, forks, texts
-from tests.support.memory_replays import Replay, labels, planned_labels, replay, resolved_step
+from tests.support.memory_replays import (
+    Replay,
+    assert_every_step_counts_once,
+    labels,
+    planned_labels,
+    replay,
+    resolved_step,
+)
 from tests.support.recordings import assistant, model_step, user
 from tests.support.replay_runs import CONVERSATION, ORDERS, ToolCall, order_desk
 from traces.core.json_types import JSONObject, JSONValue
@@ -206,29 +213,7 @@ def test_every_step_counts_once_without_gaps(fork: Replay, answers: list[str | T
         request: JSONObject = {"id": f"live{len(waiting)}", "name": answer.tool, "arguments": answer.arguments}
         return {"content": None, "tool_calls": [request]}
 
-    numbers: list[int] = []
-    seen_numbers: list[int] = []
-    for event in fork.execute(model):
-        match event:
-            case StepsReused():
-                numbers += range(event.first + event.offset, event.last + event.offset + 1)
-                seen_numbers += range(event.first, event.last + 1)
-            case StepResolved():
-                numbers.append(event.call.no)
-                node = event.answer.source or event.call.node
-                seen_numbers += [] if node is None else [node.no]
-            case StepSkipped():
-                seen_numbers.append(event.node.no)
-            case _:
-                pass
-    assert numbers == list(range(fork.fork, fork.fork + len(numbers)))
-    repeated_numbers = [no for no in seen_numbers if seen_numbers.count(no) > 1]
-    assert set(seen_numbers) == {node.no for node in fork.graph.nodes}
-    assert all(
-        fork.graph.by_no[no].type is StepType.TOOL
-        for no in repeated_numbers
-        # An idempotent tool answers again
-    )
+    assert_every_step_counts_once(fork, fork.execute(model))
 
 
 @settings(max_examples=50, deadline=None)

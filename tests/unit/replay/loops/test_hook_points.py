@@ -15,8 +15,8 @@ from replay.core.hooks import PASS, AppendContext, Deny, Hooks, ModifyArgs, Outc
 from replay.engine.replayer import Replayer
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import Reply, ToolCall, agent_run
-from tests.support.memory_replays import MemoryEnvironment, Replay, labels, replay
-from tests.unit.replay.planning.test_planner import count_steps, forks, texts
+from tests.support.memory_replays import MemoryEnvironment, Replay, assert_every_step_counts_once, labels, replay
+from tests.unit.replay.planning.test_planner import forks, texts
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import HookEvent, Reason, StepStatus, StepType
 
@@ -83,9 +83,7 @@ def test_hooked_replay_counts_every_step_once(fork: Replay, random: Any, answers
 
     listener = Listener(decide)
     events = run_hooked(fork, listener, answering(answers))
-    numbers, seen_numbers = count_steps(events)
-    assert numbers == list(range(fork.fork, fork.fork + len(numbers)))
-    assert set(seen_numbers) == {node.no for node in fork.graph.nodes}
+    assert_every_step_counts_once(fork, events)
     balance = Counter(listener.events)
     assert balance["turn_start"] == balance["turn_end"]
     assert balance["pre_tool_use"] == balance["post_tool_use"] + balance["post_tool_use_failure"]

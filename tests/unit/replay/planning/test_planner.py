@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replay.core.calls import Call
-from replay.core.events import Divergence, Event, StepResolved, StepSkipped, StepsReused
+from replay.core.events import Divergence, Event, StepResolved
 from replay.overrides.policy import Policy
 from tests.support.agent_runs import Reply, ToolCall, Turn, agent_run
-from tests.support.memory_replays import Replay, labels, planned_labels
+from tests.support.memory_replays import Replay, assert_every_step_counts_once, labels, planned_labels
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import EdgeKind, StepType
@@ -176,32 +176,4 @@ def test_every_source_step_counts_once(fork: Replay, answers: list[str | list[To
 
     events = list(fork.execute(model))
     assert all("signature" in event.answer.detail for event in events if isinstance(event, StepResolved))
-    numbers, seen_numbers = count_steps(events)
-    assert numbers == list(range(fork.fork, fork.fork + len(numbers)))
-    repeated_numbers = [no for no in seen_numbers if seen_numbers.count(no) > 1]
-    assert set(seen_numbers) == {node.no for node in fork.graph.nodes}
-    assert all(
-        fork.graph.by_no[no].type is StepType.TOOL
-        for no in repeated_numbers
-        # An idempotent tool answers again
-    )
-
-
-def count_steps(events: list[Event]) -> tuple[list[int], list[int]]:
-    """Numbers of the derived steps in order, and the source steps that they replace or skip."""
-    numbers: list[int] = []
-    seen_numbers: list[int] = []
-    for event in events:
-        match event:
-            case StepsReused():
-                numbers += range(event.first + event.offset, event.last + event.offset + 1)
-                seen_numbers += range(event.first, event.last + 1)
-            case StepResolved():
-                numbers.append(event.call.no)
-                node = event.answer.source or event.call.node
-                seen_numbers += [] if node is None else [node.no]
-            case StepSkipped():
-                seen_numbers.append(event.node.no)
-            case _:
-                pass
-    return numbers, seen_numbers
+    assert_every_step_counts_once(fork, events)
