@@ -18,6 +18,7 @@ from cockpit.wsgi import application as http
 from cockpit.gateway.app import Gateway  # isort: skip
 from cockpit.http import auth  # isort: skip
 from cockpit.http.transfer import slots, slow_clients  # isort: skip
+from cockpit.http.transfer.asgi import Receive, Scope, Send  # isort: skip
 from cockpit.serving import embedded_worker, otlp_grpc  # isort: skip
 from cockpit.live import consumer  # isort: skip
 from cockpit.metrics.registry import REGISTRY  # isort: skip
@@ -51,7 +52,7 @@ class _Worker:
             log.warning("worker_still_busy", consequence="its replays continue at the next start")
 
 
-async def lifespan(scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send) -> None:
+async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
     worker = _Worker() if settings.EMBEDDED else None
     listener = otlp_grpc.GrpcListener()
     while True:

@@ -31,11 +31,12 @@ from cockpit.gateway.routes import (
     session_of,
 )
 from cockpit.gateway.transport.answer import Answer
-from cockpit.gateway.transport.asgi import JSON, Application, Receive, Scope, Send, read_body, respond
+from cockpit.gateway.transport.asgi import JSON, read_body, respond
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.delivery import Delivery
 from cockpit.gateway.transport.journal import Journal
 from cockpit.http import gateway_sessions as sessions
+from cockpit.http.transfer.asgi import Application, Receive, Scope, Send
 from forkpoint.gateway_run import LANE_HEADER, STEP_HEADER
 from replay.live.providers.configuration import configured_providers
 from replay.live.providers.types import Protocol

@@ -18,8 +18,9 @@ from cockpit.gateway.answers import UnreadableBody
 from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.routes import path_of_model
-from cockpit.gateway.transport.asgi import Send, respond
+from cockpit.gateway.transport.asgi import respond
 from cockpit.gateway.transport.database import connection
+from cockpit.http.transfer.asgi import Send
 from replay.reruns import answers, exchanges, queries, recordings, services, sources
 from replay.reruns.requests.agent_requests import AgentRequest, UnreadableRequest
 from replay.reruns.resolutions import CallRefusal, Resolution

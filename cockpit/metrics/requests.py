@@ -1,16 +1,11 @@
 """Counts and times the requests of this process, whichever part of the server answers them."""
 
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
-Scope = dict[str, Any]
-Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
+from cockpit.http.transfer.asgi import Application, Message, Receive, Scope, Send
 
 # Parts of the server by the beginning of the path; the first that fits counts. A label for each path would have no
 # limit: paths contain ids, and anyone can ask for paths that do not exist.

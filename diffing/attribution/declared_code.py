@@ -10,6 +10,7 @@ nothing that may be written there differs in the recorded requests.
 from collections.abc import Iterable
 from typing import Final
 
+from diffing.attribution.declared_config import CODE_VERSIONS
 from diffing.attribution.difference_origins import Origin
 from diffing.attribution.unexplained_changes import Atom
 from diffing.compare.comparison import Comparison
@@ -17,15 +18,6 @@ from diffing.compare.run_side import RunFacts
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONValue
 
-_VERSIONS: Final = (
-    "code.version",
-    "vcs.ref.head.revision",
-    "commit",
-    "git_commit",
-    "git_sha",
-    "revision",
-    "service.version",
-)
 # Numbers and names in the code of an agent that its requests show.
 _SETTINGS: Final = frozenset({"model", "parameters", "settings", "tool schemas"})
 _PROSE: Final = frozenset({"system prompt", "template", "template version and variables"})
@@ -45,7 +37,7 @@ def is_code_different(comparison: Comparison, changes: Iterable[Atom]) -> bool:
 
 def _is_another_version(base: RunFacts, candidate: RunFacts) -> bool:
     """Return whether both runs declare the same kind of version, with different values."""
-    for name in _VERSIONS:
+    for name in CODE_VERSIONS:
         values: list[JSONValue] = [run.metadata.get(name) for run in (base, candidate)]
         if all(values):
             return values[0] != values[1]

@@ -12,6 +12,16 @@ from traces.core.json_types import JSONObject, JSONValue
 # The names that evaluation harnesses use for the task, the trial, the configuration and the batch.
 TASK_FIELDS: Final = ("task_id", "sample_id", "example_id", "dataset_item_id", "item_id", "instance_id", "problem_id")
 _COUNTERS: Final = ("trial", "trial_id", "repeat", "repetition", "epoch", "iteration", "attempt", "seed")
+# The first one that both runs declare is compared as the version of their code.
+CODE_VERSIONS: Final = (
+    "code.version",
+    "vcs.ref.head.revision",
+    "commit",
+    "git_commit",
+    "git_sha",
+    "revision",
+    "service.version",
+)
 _SETTINGS: Final = (
     "config",
     "configuration",
@@ -19,13 +29,7 @@ _SETTINGS: Final = (
     "model",
     "version",
     "release",
-    "commit",
-    "git_commit",
-    "git_sha",
-    "revision",
-    "service.version",
-    "code.version",
-    "vcs.ref.head.revision",
+    *CODE_VERSIONS,
     "code",
 )
 _BATCHES: Final = ("dataset", "source", "experiment", "experiment_id", "batch", "suite", "split")

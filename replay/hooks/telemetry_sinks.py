@@ -11,7 +11,7 @@ from replay.core.values.json_output import as_json
 from replay.hooks.callers import headers
 from replay.hooks.configuration import HttpPlace, TelemetryEntry, missing_secrets
 from replay.live import egress
-from replay.live.providers.failures import retry_after_s
+from replay.live.http_failures import retry_after_s
 from traces.core.json_types import JSONObject, JSONValue
 
 _CONNECT_S: Final = 5.0

@@ -11,7 +11,7 @@ from replay.core.values.json_output import as_json
 from replay.hooks.configuration import LangfusePlace
 from replay.langfuse.core.events import Event
 from replay.live import egress
-from replay.live.providers.failures import retry_after_s
+from replay.live.http_failures import retry_after_s
 from traces.core.json_types import JSONObject
 
 _CONNECT_S: Final = 10.0

@@ -1,7 +1,7 @@
 """The policy of a replay: what may go live, in which order calls are resolved, and where it stops."""
 
 from fnmatch import fnmatchcase
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
@@ -70,3 +70,9 @@ class Policy(Schema):
     def reexecutes(self, type: StepType) -> bool:
         """True if steps of this type are called live even where a recorded output could be reused."""
         return self.order == "reexecute" and _LIVE_KINDS.get(type) in self.allow
+
+
+def reexecute_by_default(request: Any) -> Any:
+    """Let a request, as received, resolve calls again unless its policy says otherwise."""
+    policy = request.get("policy", {}) if isinstance(request, dict) else None
+    return {**request, "policy": {"order": "reexecute", **policy}} if isinstance(policy, dict) else request

@@ -21,8 +21,8 @@ from cockpit.gateway.mcp.conversations import ClientKey
 from cockpit.gateway.mcp.dialogue import Dialogue
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.answer import Answer, discard
-from cockpit.gateway.transport.asgi import Message, Send
 from cockpit.gateway.transport.client import Client
+from cockpit.http.transfer.asgi import Message, Send
 from forkpoint.mcp_shim import records
 from replay.reruns.tools import mcp_sessions
 from traces.core.json_access import as_object, as_text

@@ -22,10 +22,11 @@ from cockpit.gateway.mcp.waiting import CLIENT_SESSION, Ends, Response, Waits, w
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.routes import McpRoute
 from cockpit.gateway.transport.answer import Answer
-from cockpit.gateway.transport.asgi import JSON, Message, Receive, Scope, Send, read_body, respond
+from cockpit.gateway.transport.asgi import JSON, read_body, respond
 from cockpit.gateway.transport.client import Client
 from cockpit.gateway.transport.journal import Journal
 from cockpit.http.gateway_sessions import Session
+from cockpit.http.transfer.asgi import Message, Receive, Scope, Send
 from forkpoint.mcp_shim import records
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer

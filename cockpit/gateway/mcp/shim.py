@@ -10,9 +10,10 @@ from cockpit.gateway.mcp import messages, steps
 from cockpit.gateway.mcp.messages import BadMessage
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.routes import McpRoute
-from cockpit.gateway.transport.asgi import JSON, Receive, Send, read_body, respond
+from cockpit.gateway.transport.asgi import JSON, read_body, respond
 from cockpit.gateway.transport.journal import Journal
 from cockpit.http.gateway_sessions import Session
+from cockpit.http.transfer.asgi import Receive, Send
 from forkpoint.mcp_shim import records
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer

@@ -14,7 +14,8 @@ from uuid import uuid4
 import orjson
 
 from cockpit.gateway.mcp import messages
-from cockpit.gateway.transport.asgi import JSON, Headers, Receive, Send, respond
+from cockpit.gateway.transport.asgi import JSON, respond
+from cockpit.http.transfer.asgi import Headers, Receive, Send
 from replay.core.vocabulary import RerunDecision
 from replay.reruns.schemas import ToolAnswer
 from traces.core.json_types import JSONObject

@@ -9,7 +9,7 @@ from django.conf import settings
 from cockpit.gateway import upstreams
 from cockpit.gateway.events import Outcome
 from cockpit.gateway.refusals import Refusal
-from cockpit.gateway.transport.asgi import Message, Send
+from cockpit.http.transfer.asgi import Message, Send
 
 _SLOW_CLIENT_S: Final = 30.0
 

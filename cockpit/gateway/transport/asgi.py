@@ -3,20 +3,13 @@
 import asyncio
 import itertools
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 
 from cockpit.gateway.refusals import Refusal
+from cockpit.http.transfer.asgi import Headers, Receive, Send
 from cockpit.http.transfer.slow_clients import PATIENCE_S, patience_s
-
-Scope = dict[str, Any]
-Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-Headers = list[tuple[bytes, bytes]]
 
 # Bytes of all bodies of a process that have not arrived in full.
 _MOST_WAITING: Final = 256 * 1024 * 1024

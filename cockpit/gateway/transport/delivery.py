@@ -7,7 +7,8 @@ from typing import Final
 
 from cockpit.gateway.answers import end_of_events
 from cockpit.gateway.refusals import Refusal
-from cockpit.gateway.transport.asgi import Message, Send, respond
+from cockpit.gateway.transport.asgi import respond
+from cockpit.http.transfer.asgi import Message, Send
 
 _SLOW_CLIENT_S: Final = 30.0
 

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from threading import Event
 from typing import Any, Final
@@ -11,13 +11,9 @@ from typing import Any, Final
 from channels.db import database_sync_to_async
 
 from cockpit.http.errors import CONTENT_TYPE, ErrorDescription, in_json
+from cockpit.http.transfer.asgi import Message, Receive, Scope, Send
 from cockpit.http.transfer.slots import Slots, Turn
 from traces.http.hang_ups import HANG_UP
-
-Scope = dict[str, Any]
-Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
 
 # Timeout of reading or sending one piece, in seconds.
 PATIENCE_S: Final = 30.0

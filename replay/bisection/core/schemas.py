@@ -1,7 +1,7 @@
 """REST and socket schemas of bisections."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from replay.checks.schemas import Check, CheckResult, JudgementChoice
 from replay.core.plan import PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import BisectionStatus, Engine, ProbeVerdict, SessionStatus
-from replay.overrides.policy import CallCount, Dollars, Policy
+from replay.overrides.policy import CallCount, Dollars, Policy, reexecute_by_default
 from replay.overrides.profile import OverrideProfile, StepRef
 from traces.core.schema import Schema
 from traces.core.vocabulary import StepType
@@ -59,11 +59,7 @@ class BisectRequest(JudgementChoice):
     budget: BisectBudget = Field(default_factory=BisectBudget)
     engine: Engine = Engine.FOLLOW
 
-    @model_validator(mode="before")
-    @classmethod
-    def _default_to_reexecution(cls, body: Any) -> Any:
-        policy = body.get("policy", {}) if isinstance(body, dict) else None
-        return {**body, "policy": {"order": "reexecute", **policy}} if isinstance(policy, dict) else body
+    _order = model_validator(mode="before")(reexecute_by_default)
 
 
 class BisectPreview(BisectRequest):

@@ -1,7 +1,7 @@
 """REST and socket schemas of experiments."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from pydantic import Field, model_validator
@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from replay.checks.schemas import Check, CheckResult
 from replay.core.plan import PlanRefusal, UninterceptedTool
 from replay.core.vocabulary import Engine, ExperimentStatus, SessionStatus
-from replay.overrides.policy import CallCount, Dollars, Policy
+from replay.overrides.policy import CallCount, Dollars, Policy, reexecute_by_default
 from replay.overrides.profile import MOST_ENTRIES, Override, OverrideProfile, StepRef
 from traces.core.schema import LabelCounts, Schema
 
@@ -54,11 +54,7 @@ class ExperimentRequest(Schema):
     engine: Engine = Engine.FOLLOW
     budget: ExperimentBudget = Field(default_factory=ExperimentBudget)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _default_to_reexecution(cls, body: Any) -> Any:
-        policy = body.get("policy", {}) if isinstance(body, dict) else None
-        return {**body, "policy": {"order": "reexecute", **policy}} if isinstance(policy, dict) else body
+    _order = model_validator(mode="before")(reexecute_by_default)
 
 
 class Setting(Schema):

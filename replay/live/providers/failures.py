@@ -1,35 +1,18 @@
 """Classification of failed live calls, by status code and exception type, never by message text."""
 
-import email.utils
 import json
-import math
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator
 from typing import Final
 
 import httpx2
 from pydantic import ValidationError
 
 from replay.live.egress import CompressedAnswer, EgressRefusal, EndlessAnswer
+from replay.live.http_failures import RETRYABLE, failure_code, retry_after_s
 from replay.live.providers.types import Provider, ProviderError
 from traces.core.json_access import as_object, as_string
 from traces.core.json_types import JSONObject
 
-_CODES: Final = {
-    400: "bad_request",
-    401: "auth",
-    403: "auth",
-    404: "not_found",
-    408: "timeout",
-    413: "too_large",
-    422: "bad_request",
-    429: "rate_limited",
-    503: "overloaded",
-    504: "timeout",
-    529: "overloaded",
-}
-# Cloudflare, which some providers use, answers 520 to 524 if it cannot reach the server.
-_RETRYABLE: Final = frozenset({408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 # Type of an error event inside a stream: its code, and whether the same call may succeed later.
 _IN_STREAM: Final = {
     "overloaded_error": ("overloaded", True),
@@ -83,25 +66,6 @@ def incomplete(provider: Provider) -> ProviderError:
     return ProviderError(f"{provider.name} ended its answer before it was complete", code=INCOMPLETE, retryable=True)
 
 
-def retry_after_s(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
-    """Return the seconds that a `Retry-After` header asks for, as a number or a date."""
-    text = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(text)
-    except ValueError:
-        return _seconds_until(text, now or datetime.now(UTC))
-    return seconds if math.isfinite(seconds) and seconds >= 0 else None
-
-
-def _seconds_until(text: str, now: datetime) -> float | None:
-    try:
-        moment = email.utils.parsedate_to_datetime(text)
-    except (ValueError, OverflowError):
-        return None
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (aware - now).total_seconds())
-
-
 def _status_error(error: Exception, status: int, provider: Provider, key: str) -> ProviderError:
     response = getattr(error, "response", None)
     # An error inside a stream has the status 200 of the stream's response.
@@ -109,8 +73,8 @@ def _status_error(error: Exception, status: int, provider: Provider, key: str) -
     final = _error_code(error) in _FINAL_CODES
     return ProviderError(
         _status_detail(error, status, provider, key),
-        code="quota" if final else _CODES.get(status, "server_error" if status >= 500 else "refused"),
-        retryable=status in _RETRYABLE and not final,
+        code="quota" if final else failure_code(status),
+        retryable=status in RETRYABLE and not final,
         retry_after_s=retry_after_s(headers),
         status=status,
     )

@@ -9,27 +9,13 @@ from urllib.parse import urlsplit
 import httpx2
 
 from replay.live import egress
-from replay.live.providers.failures import retry_after_s
+from replay.live.http_failures import AUTH_STATUSES, RETRYABLE, failure_code, retry_after_s
 from replay.live.providers.types import ProviderError
 from traces.core.json_types import JSONObject, JSONValue
 
 _CONNECT_S: Final = 10.0
 _MOST_BYTES: Final = 16 * 1024 * 1024
-_RETRYABLE: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 529})
 _MAX_MESSAGE: Final = 300
-_CODES: Final = {
-    400: "bad_request",
-    401: "auth",
-    403: "auth",
-    404: "not_found",
-    407: "auth",
-    408: "timeout",
-    422: "bad_request",
-    429: "rate_limited",
-    503: "overloaded",
-    504: "timeout",
-    529: "overloaded",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,9 +74,9 @@ class Server:
         return value
 
     def _refusal(self, status: int, data: bytes, headers: Mapping[str, str]) -> ProviderError:
-        retryable = status in _RETRYABLE
+        retryable = status in RETRYABLE
         message = data.decode(errors="replace")[:_MAX_MESSAGE]
-        if _CODES.get(status) == "auth":
+        if status in AUTH_STATUSES:
             detail = f"{self.name} rejected the credentials ({status})"  # its message may repeat part of them
         elif status < 400:
             detail = f"{self.name} answered with a redirect ({status}), which is not followed"
@@ -98,7 +84,7 @@ class Server:
             detail = f"{self.name} answered {status}: {message}"
         return ProviderError(
             detail,
-            code=_CODES.get(status, "server_error" if status >= 500 else "refused"),
+            code=failure_code(status),
             retryable=retryable,
             retry_after_s=retry_after_s(headers) if retryable else None,
             status=status,

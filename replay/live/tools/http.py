@@ -8,7 +8,7 @@ from typing import Any, Final
 import httpx2
 
 from replay.live import egress, timeouts
-from replay.live.providers.failures import retry_after_s
+from replay.live.http_failures import AUTH_STATUSES, RETRYABLE, retry_after_s
 from replay.live.tools.types import HttpTool, Tool, ToolCall, ToolFailure, ToolResult
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONValue
@@ -17,11 +17,8 @@ from traces.core.vocabulary import StepStatus
 HEADER: Final = "Forkpoint-Replay"
 CONNECT_S: Final = 10.0
 _MOST_BYTES: Final = 8 * 1024 * 1024
-_RETRYABLE: Final = frozenset({408, 429, 500, 502, 503, 504, 529})
 # Rejected before the tool ran.
 _NOT_RUN: Final = frozenset({429})
-# The configuration is at fault, not the agent's request.
-_AUTH_STATUSES: Final = frozenset({401, 403, 407})
 _ANSWERED_DETAIL: Final = 300
 
 
@@ -94,24 +91,24 @@ def _result(tool: Tool, response: httpx2.Response, data: bytes) -> ToolResult:
     """Convert a response: a 4xx is an answer for the agent, unless a retry or the operator can fix it."""
     status = response.status_code
     text = data.decode(response.encoding or "utf-8", errors="replace")
-    if status in _RETRYABLE or status in _AUTH_STATUSES or 300 <= status < 400:
+    if status in RETRYABLE or status in AUTH_STATUSES or 300 <= status < 400:
         # The message about rejected credentials may repeat them.
-        message = "it rejected the credentials" if status in _AUTH_STATUSES else text[:_ANSWERED_DETAIL]
+        message = "it rejected the credentials" if status in AUTH_STATUSES else text[:_ANSWERED_DETAIL]
         raise ToolFailure(
             f"{tool.name} answered {status}: {message}",
             code=_code(status),
-            retryable=status in _RETRYABLE,
+            retryable=status in RETRYABLE,
             may_have_run=status >= 500 or status == 408,
-            retry_after_s=retry_after_s(response.headers) if status in _RETRYABLE else None,
+            retry_after_s=retry_after_s(response.headers) if status in RETRYABLE else None,
             status=status,
         )
     return ToolResult(output=_value(text), status=StepStatus.OK if status < 400 else StepStatus.ERROR)
 
 
 def _code(status: int) -> str:
-    if status in _AUTH_STATUSES:
+    if status in AUTH_STATUSES:
         return "auth"
-    if status in _RETRYABLE:
+    if status in RETRYABLE:
         return "rate_limited" if status in _NOT_RUN else "tool_unavailable"
     return "redirected"
 

@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from cockpit.gateway.transport.answer import Answer, EndlessAnswer
-from cockpit.gateway.transport.asgi import Message
+from cockpit.http.transfer.asgi import Message
 
 
 def test_endless_answer_is_recorded_in_part(settings: Settings) -> None:

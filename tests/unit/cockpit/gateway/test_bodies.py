@@ -5,8 +5,9 @@ import asyncio
 import pytest
 
 from cockpit.gateway.refusals import Refusal
-from cockpit.gateway.transport.asgi import Bodies, Message
+from cockpit.gateway.transport.asgi import Bodies
 from cockpit.http.transfer import slow_clients
+from cockpit.http.transfer.asgi import Message, Receive
 
 
 async def never() -> Message:
@@ -18,7 +19,7 @@ async def piece() -> Message:
     return {"type": "http.request", "body": b"x" * 60, "more_body": True}
 
 
-def status(bodies: Bodies, receive: slow_clients.Receive) -> int:
+def status(bodies: Bodies, receive: Receive) -> int:
     with pytest.raises(Refusal) as refusal:
         asyncio.run(bodies.read(receive))
     assert refusal.value.may_retry

@@ -5,7 +5,8 @@ import asyncio
 import pytest
 from prometheus_client import CollectorRegistry
 
-from cockpit.metrics.requests import Application, MeasuredRequests, Message, Receive, Scope, Send, part_of
+from cockpit.http.transfer.asgi import Application, Message, Receive, Scope, Send
+from cockpit.metrics.requests import MeasuredRequests, part_of
 
 
 async def _no_message() -> Message:

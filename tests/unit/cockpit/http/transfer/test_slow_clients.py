@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from cockpit.http.transfer import slots, slow_clients
+from cockpit.http.transfer.asgi import Message, Receive, Scope, Send
 from cockpit.http.transfer.slots import Slots
 from tests.support.patience import patience_s
 from traces.http.hang_ups import HANG_UP
@@ -29,30 +30,28 @@ class Exchange:
 
     def __init__(
         self,
-        *messages: slow_clients.Message,
+        *messages: Message,
         answer: bytes = b"fine",
         reads: bool = True,
         refused: slow_clients.Refusal | None = None,
     ) -> None:
         self.refused = refused
-        self.sent: Iterator[slow_clients.Message] = iter(messages)
+        self.sent: Iterator[Message] = iter(messages)
         self.answer, self.reads = answer, reads
         self.read: bytes | None = None
         self.failed: Exception | None = None
-        self.heard: list[slow_clients.Message] = []
+        self.heard: list[Message] = []
 
-    async def receive(self) -> slow_clients.Message:
+    async def receive(self) -> Message:
         message = next(self.sent, None)
         return message if message is not None else await asyncio.Future()
 
-    async def send(self, message: slow_clients.Message) -> None:
+    async def send(self, message: Message) -> None:
         self.heard.append(message)
         if not self.reads:
             await asyncio.Future()
 
-    async def application(
-        self, scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send
-    ) -> None:
+    async def application(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.read = b""
         more = True
         while more:
@@ -72,7 +71,7 @@ class Exchange:
         asyncio.run(guard(scope, self.receive, self.send))
         return self
 
-    def refusal(self, scope: slow_clients.Scope) -> slow_clients.Refusal | None:
+    def refusal(self, scope: Scope) -> slow_clients.Refusal | None:
         return self.refused
 
 
@@ -100,7 +99,7 @@ def test_a_body_that_stops_is_answered_without_the_application() -> None:
 
 @pytest.mark.parametrize(("then", "kind"), [((GONE,), ConnectionResetError), ((), TimeoutError)])
 def test_of_a_long_body_that_does_not_end_the_application_hears_an_error(
-    then: tuple[slow_clients.Message, ...], kind: type[Exception]
+    then: tuple[Message, ...], kind: type[Exception]
 ) -> None:
     served = Exchange(LONG, *then).run()
     assert isinstance(served.failed, kind)
@@ -113,21 +112,19 @@ def test_a_client_that_reads_nothing_holds_nobody_up() -> None:
 
 
 @pytest.mark.parametrize("request_end", [(END,), (LONG, END)])
-def test_the_application_learns_that_its_client_has_hung_up(request_end: tuple[slow_clients.Message, ...]) -> None:
+def test_the_application_learns_that_its_client_has_hung_up(request_end: tuple[Message, ...]) -> None:
     seen: list[bool] = []
     leaving = asyncio.Event()
 
     class Streaming(Exchange):
-        async def application(
-            self, scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send
-        ) -> None:
+        async def application(self, scope: Scope, receive: Receive, send: Send) -> None:
             await super().application(scope, receive, send)
             seen.append(scope[HANG_UP].wait(0))
             leaving.set()
             await asyncio.sleep(0.01)
             seen.append(scope[HANG_UP].wait(0))
 
-        async def receive(self) -> slow_clients.Message:
+        async def receive(self) -> Message:
             if (message := next(self.sent, None)) is not None:
                 return message
             await leaving.wait()
@@ -141,12 +138,10 @@ def test_headers_with_underscores_reach_neither_the_check_nor_the_application() 
     seen: list[list[tuple[bytes, bytes]]] = []
 
     class Spoofed(Exchange):
-        async def application(
-            self, scope: slow_clients.Scope, receive: slow_clients.Receive, send: slow_clients.Send
-        ) -> None:
+        async def application(self, scope: Scope, receive: Receive, send: Send) -> None:
             seen.append(scope["headers"][:-1])
 
-        def refusal(self, scope: slow_clients.Scope) -> slow_clients.Refusal | None:
+        def refusal(self, scope: Scope) -> slow_clients.Refusal | None:
             seen.append(scope["headers"])
             return None
 
@@ -170,7 +165,7 @@ def test_slow_bodies_have_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     exchange = Exchange(*[BEGIN] * 1_000)
     receive = exchange.receive
 
-    async def slowly() -> slow_clients.Message:
+    async def slowly() -> Message:
         await asyncio.sleep(0.02)
         return await receive()
 

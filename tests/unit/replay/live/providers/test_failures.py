@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from replay.live.providers.failures import retry_after_s
+from replay.live.http_failures import retry_after_s
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 
