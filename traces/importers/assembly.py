@@ -1,23 +1,26 @@
 """Assembly of a run from the segments in which it arrived, each in the format of an importer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from traces.core.recorded_run import RecordedRun
 from traces.importers import registry
 from traces.importers.common.run_builder import fit_judgements
 from traces.importers.files.errors import BadFile
-from traces.importers.files.source import Source
+from traces.importers.files.source import SegmentSource
 from traces.importers.formats.tracing import langfuse, langfuse_media
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SegmentContent:
-    """Records of one run in the format of an importer; `file` is the name of the file, if they are a whole one."""
+    """Records of one run in the format of an importer; `file` is the name of the file, if they are a whole one.
+
+    They are read whenever they are looked at: those of a long run would take much memory together.
+    """
 
     format: str
     file: str
-    data: bytes
+    read: Callable[[], bytes]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +49,7 @@ def assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
     branches: list[RecordedRun] = []
     for format in dict.fromkeys(segment.format for segment in segments):
         sources = [
-            Source(name=segment.file or format, data=segment.data) for segment in segments if segment.format == format
+            SegmentSource(segment.file or format, segment.read) for segment in segments if segment.format == format
         ]
         try:
             for run in registry.get_importer(format).states(sources):
@@ -67,7 +70,7 @@ def assemble(external_id: str, segments: Sequence[SegmentContent]) -> Assembly:
         if format != main and run.steps
     ]
     test = registry.get_importer(main).has_ended
-    media = langfuse_media.read_media(segment.data for segment in segments if segment.format == langfuse.FORMAT)
+    media = langfuse_media.read_media(segment.read() for segment in segments if segment.format == langfuse.FORMAT)
     run = _merge(runs[main], [run for format, run in runs.items() if format != main])
     return Assembly(
         run=langfuse_media.restore(run, media),

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -40,10 +41,8 @@ def assemble_job(job: Job, rows: Sequence[SegmentRow]) -> None:
     """Build the run of a recording, and note what of it cannot be read."""
     start = time.thread_time()
     recording = job.recording
-    segments, assembly = _read(job, rows)
     job.checks = frozenset.intersection(*(frozenset(row.checks.split()) for row in rows)) if rows else frozenset()
-    # Records that detectors looked at without leaving a marker have none.
-    job.kinds = [] if job.checks else sorted({kind for segment in segments for kind in marker_kinds(segment.data)})
+    assembly = _read(job, rows)
     job.note_problems(map(str, assembly.problems))
     if assembly.has_ended is not None:
         recording.has_ended = assembly.has_ended
@@ -60,13 +59,14 @@ def assemble_job(job: Job, rows: Sequence[SegmentRow]) -> None:
     job.cost = timedelta(seconds=time.thread_time() - start)
 
 
-def _read(job: Job, rows: Sequence[SegmentRow]) -> tuple[list[SegmentContent], Assembly]:
-    """Return the records of a recording, and what can be read of them."""
-    segments: list[SegmentContent] = []
+def _read(job: Job, rows: Sequence[SegmentRow]) -> Assembly:
+    """Return what can be read of a recording."""
+    segments = _contents(rows)
     assembly = Assembly(run=None, branches=(), problems=())
     try:
-        segments = _contents(rows)
         assembly = assemble(job.recording.external_id, segments)
+        # Records that detectors looked at without leaving a marker have none.
+        job.kinds = [] if job.checks else sorted({kind for item in segments for kind in marker_kinds(item.read())})
     except Exception as error:  # noqa: BLE001  # one unreadable recording must not stop the others
         logger.error("assembly_failed", recording=str(job.recording.id), exc_info=error)
         job.note_problems([f"its records could not be read ({type(error).__name__})"])
@@ -74,7 +74,7 @@ def _read(job: Job, rows: Sequence[SegmentRow]) -> tuple[list[SegmentContent], A
         job.note_problems(map(str, assembly.problems))
         job.is_salvaged = True
         assembly = salvage.assemble_readable(job.recording.external_id, segments) or replace(assembly, problems=())
-    return segments, assembly
+    return assembly
 
 
 def stand_in(job: Job, format: str) -> RecordedRun | None:
@@ -100,10 +100,15 @@ def _contents(rows: Sequence[SegmentRow]) -> list[SegmentContent]:
     pieces: dict[tuple[str, str, int], list[bytes]] = {}
     for row in rows:
         key = (row.format, row.file, 0 if row.file else row.id)
-        pieces.setdefault(key, []).append(decompress(row.data))
+        pieces.setdefault(key, []).append(row.data)
     return [
-        SegmentContent(format=format, file=file, data=b"".join(parts)) for (format, file, _), parts in pieces.items()
+        SegmentContent(format=format, file=file, read=partial(_unpack, parts))
+        for (format, file, _), parts in pieces.items()
     ]
+
+
+def _unpack(frames: Sequence[bytes]) -> bytes:
+    return b"".join(map(decompress, frames))
 
 
 def _as_recorded(run: RecordedRun, job: Job) -> RecordedRun:

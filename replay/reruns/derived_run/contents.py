@@ -83,7 +83,7 @@ def _losses(source: Run, parts: Mapping[str, bytes]) -> dict[int, LostPayloads]:
 
 def _recording(rerun: Rerun, data: bytes, results: set[str]) -> RecordedRun | None:
     """Return the run that the events are; `results` are the ids of the tool calls whose results were replaced."""
-    run = assemble(str(rerun.id), [SegmentContent(format=FORMAT, file="", data=data)]).run
+    run = assemble(str(rerun.id), [SegmentContent(format=FORMAT, file="", read=lambda: data)]).run
     if run is None or not run.steps:
         return None
     steps = tuple(_with_result(step) if step.call_id in results else step for step in run.steps)

@@ -100,6 +100,22 @@ class Source:
                 )
 
 
+class SegmentSource(Source):
+    """Records that arrived together. Their bytes are read again at each look, and not kept."""
+
+    def __init__(self, name: str, read: Callable[[], bytes]) -> None:
+        self._read = read
+        super().__init__(name=name, data=b"")
+
+    @property
+    def data(self) -> bytes:
+        return self._read()
+
+    @data.setter
+    def data(self, _: bytes) -> None:
+        """Keep nothing."""
+
+
 def parse_records(sources: Sequence[Source], read_record: Callable[[JSONValue, str], Iterable[Item]]) -> Iterator[Item]:
     """Yield what `read_record` returns for the records of all files; bad files and lines add a problem."""
     for source in sources:

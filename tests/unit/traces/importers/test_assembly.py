@@ -1,6 +1,8 @@
 """Runs assembled from segments: the same in whatever order these arrived, and nothing is left out unnoticed."""
 
+import tracemalloc
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import orjson
@@ -43,7 +45,9 @@ def langfuse(*observations: str) -> bytes:
 
 
 def assemble_in_order(segments: Sequence[tuple[str, bytes]]) -> Assembly:
-    return assemble(TRACE, [SegmentContent(format=format, file="", data=data) for format, data in segments])
+    return assemble(
+        TRACE, [SegmentContent(format=format, file="", read=partial(bytes, data)) for format, data in segments]
+    )
 
 
 def result(assembly: Assembly) -> tuple[Any, list[str]]:
@@ -97,3 +101,25 @@ def test_end_of_a_langsmith_run_counts_also_if_it_arrives_first(data: st.DataObj
     run = assemble_in_order(data.draw(st.permutations(segments))).run
     assert run is not None
     assert [(step.input, step.output, step.error) for step in run.steps] == [({"id": 2}, {"status": "sent"}, "")]
+
+
+def test_segments_are_read_one_by_one() -> None:
+    """A long run would not fit into memory with all of them."""
+    assert _peak_bytes(segments=20) < 2 * _peak_bytes(segments=1)
+
+
+def _peak_bytes(*, segments: int) -> int:
+    """Return the memory that it takes to assemble large segments of which little remains."""
+
+    def read(number: int) -> bytes:
+        event = {"run_id": TRACE, "step_id": f"s{number}", "sequence_no": number, "event_type": "final_output"}
+        return orjson.dumps({**event, "payload": {"output": number}}) + b" " * 100_000
+
+    contents = [SegmentContent(format="forkpoint", file="", read=partial(read, number)) for number in range(segments)]
+    tracemalloc.start()
+    assembly = assemble(TRACE, contents)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert assembly.run is not None
+    assert len(assembly.run.steps) == segments
+    return peak

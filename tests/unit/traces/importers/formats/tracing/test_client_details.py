@@ -12,7 +12,7 @@ _USAGE: JSONObject = {"input_tokens": 42, "output_tokens": 9, "output_token_deta
 
 def _langsmith_call(**fields: object) -> RecordedStep:
     data = orjson.dumps({"post": [root(), call(**fields)]})
-    assembly = assemble(TRACE, [SegmentContent(format="langsmith", file="", data=data)])
+    assembly = assemble(TRACE, [SegmentContent(format="langsmith", file="", read=lambda: data)])
     assert assembly.run is not None
     return assembly.run.steps[1]
 
@@ -21,7 +21,7 @@ def _langfuse_call(*updates: JSONObject) -> RecordedStep:
     start: JSONObject = {"id": "g1", "traceId": "t1", "startTime": "2026-03-01T10:00:00Z", "model": "m1", "input": "Hi"}
     bodies = [("generation-create", start), *(("generation-update", {"id": "g1", **update}) for update in updates)]
     data = orjson.dumps({"batch": [{"type": type, "timestamp": "", "body": body} for type, body in bodies]})
-    assembly = assemble("t1", [SegmentContent(format="langfuse", file="", data=data)])
+    assembly = assemble("t1", [SegmentContent(format="langfuse", file="", read=lambda: data)])
     assert assembly.run is not None
     return assembly.run.steps[0]
 
