@@ -5,7 +5,6 @@ The tools that an answer asks the agent to run are found in a whole answer, and 
 
 import json
 import re
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -13,6 +12,8 @@ from typing import Any, Final
 import orjson
 
 from forkpoint.capture.assembly import assemble_chat, assemble_content, assemble_message, assemble_response
+from replay.reruns.core.playback import BYTE_ORDER_MARK
+from traces.collectors import content_encodings
 from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.formats.tracing.client_calls import model_answer
@@ -45,17 +46,20 @@ def decode(body: bytes, encoding: str, *, limit: int) -> bytes:
     """Decompress a body; raise `UnreadableBody`."""
     if encoding in {"", "identity"}:
         return body
-    if encoding not in {"gzip", "x-gzip", "deflate"}:
+    if encoding not in content_encodings.ENCODINGS:
         raise UnreadableBody(f"it is encoded as “{encoding[:40]}”")
-    window = zlib.MAX_WBITS if encoding == "deflate" else zlib.MAX_WBITS | 16
-    reader = zlib.decompressobj(window)
+    content = bytearray()
     try:
-        content = reader.decompress(body, limit)
-    except zlib.error as error:
+        for piece in content_encodings.decompress([body], encoding, limit=limit):
+            content += piece
+            if len(content) > limit:
+                raise UnreadableBody(f"it is larger than {limit} bytes")
+    except EOFError:
+        # An answer that was cut off counts as far as it arrived.
+        return bytes(content)
+    except content_encodings.FAULTS as error:
         raise UnreadableBody(f"it is not {encoding}: {error}") from error
-    if reader.unconsumed_tail:
-        raise UnreadableBody(f"it is larger than {limit} bytes")
-    return content
+    return bytes(content)
 
 
 def parse_json(text: bytes) -> JSONValue:
@@ -138,7 +142,7 @@ def error_text(body: JSONValue) -> str:
 def _event_data(body: bytes) -> Iterator[bytes]:
     """Yield the data of each event that is complete or almost: the last one may lack its empty line."""
     lines: list[bytes] = []
-    for line in [*body.replace(b"\r\n", b"\n").split(b"\n"), b""]:
+    for line in [*_LINE_END.split(body.removeprefix(BYTE_ORDER_MARK)), b""]:
         if line.startswith(b"data:"):
             lines.append(line[5:].removeprefix(b" "))
         elif not line and lines:

@@ -26,6 +26,7 @@ from cockpit.gateway.answers import (
 )
 from cockpit.gateway.raw_responses import Marks, raw_response
 from cockpit.gateway.routes import Operation, url_of
+from replay.reruns.core.playback import is_event_stream
 from replay.reruns.recordings import REQUEST_HEADERS, UNREADABLE_REQUEST
 from traces.core import duplicate_keys
 from traces.core.json_access import as_list, as_object, as_objects, as_text
@@ -271,7 +272,7 @@ def called_tools(call: Call, outcome: Outcome, *, limit: int) -> list[str]:
         return []
     payload = _result(call, outcome, limit)
     if "response" not in payload and outcome.status < _ERRORS and (body := _content(outcome, limit)) is not None:
-        # A stream that its headers do not call one.
+        # A stream that does not begin as one.
         payload = {"response": read_stream(api, body).answer}
     return [*tool_names(api, payload.get("response"))]
 
@@ -292,7 +293,7 @@ def _result(call: Call, outcome: Outcome, limit: int) -> JSONObject:
         body = decode(outcome.body, outcome.encoding, limit=limit)
         if outcome.status >= _ERRORS:
             return _refusal(outcome, body)
-        if not outcome.is_stream:
+        if not outcome.is_stream and not is_event_stream(body):
             return {"response": read_answer(call.operation.answer_api, body), **_status(outcome.error)}
     except UnreadableBody as problem:
         return _failure(outcome.error or f"the answer cannot be read: {problem}")

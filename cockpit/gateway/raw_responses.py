@@ -8,7 +8,12 @@ from forkpoint.vocabulary import LANE
 from traces.core.json_types import JSONObject, JSONValue
 
 # What clients read of an answer, and what its reader needs to report a problem to the provider.
-_HEADERS: Final = frozenset({"content-type", "request-id", "retry-after", "x-request-id", "x-should-retry"})
+_HEADERS: Final = frozenset(
+    {"content-type", "openai-model", "openai-processing-ms", "request-id", "retry-after", "retry-after-ms"}
+    | {"x-litellm-response-cost", "x-request-id", "x-should-retry"}
+)
+# What an agent may still ask for: it may wait, or turn to another model.
+_LIMITS: Final = ("anthropic-ratelimit-", "ratelimit-", "x-ratelimit-")
 # Bytes that arrive this soon after others count as one piece: pieces only matter for the timing of a playback.
 _GAP_MS: Final = 20
 
@@ -33,12 +38,16 @@ def raw_response(
     `is_cut`: the connection ended before the answer did. `request` is the digest of the bytes that it answers,
     `content` that of what in them the answer depends on. `lane` is the thread or task of the agent that asked.
     """
-    kept_headers: list[JSONValue] = [[name.lower(), value] for name, value in headers if name.lower() in _HEADERS]
+    kept_headers: list[JSONValue] = [[name.lower(), value] for name, value in headers if _is_read(name.lower())]
     fields: JSONObject = {"api": api, "status": status, "headers": kept_headers, **_body(body)}
     cut: JSONObject = {"is_cut": True} if is_cut else {}
     facts: JSONObject = {"request": request, "content": content, LANE: lane}
     question = {name: fact for name, fact in facts.items() if fact}
     return {**fields, "marks": [[*mark] for mark in join_marks(marks)], **cut, **question}
+
+
+def _is_read(name: str) -> bool:
+    return name in _HEADERS or name.startswith(_LIMITS)
 
 
 def join_marks(marks: Marks) -> list[tuple[int, int]]:

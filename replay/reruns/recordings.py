@@ -16,7 +16,7 @@ from forkpoint.vocabulary import LANE, MCP_FAILURE, MCP_MESSAGES, OUTPUT_FORM
 from replay.core.graph import CHECKS
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.checks import Check
-from replay.reruns.core.playback import move_marks, rename_body
+from replay.reruns.core.playback import is_event_stream, move_marks, rename_body
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest, may_be_equal
 from replay.reruns.core.renaming import Renaming
 from replay.store import mcp_servers
@@ -93,7 +93,8 @@ class RecordedResponse:
 
     @property
     def is_stream(self) -> bool:
-        return any(name == "content-type" and value.startswith(STREAM) for name, value in self.headers)
+        has_type = any(name == "content-type" and value.lower().startswith(STREAM) for name, value in self.headers)
+        return has_type or is_event_stream(self.body)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

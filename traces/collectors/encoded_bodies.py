@@ -1,21 +1,16 @@
 """Request bodies of collectors: read and decompressed, with limits."""
 
-import zlib
 from collections.abc import Iterator
 from typing import Final
 
-import zstandard
 from django.conf import settings
 from django.http import HttpRequest
 
+from traces.collectors import content_encodings
 from traces.errors import ProblemError, TooLarge
 
 _CHUNK: Final = 256 * 1024
 _MIB: Final = 1024 * 1024
-# A block of zstd takes four bytes for up to 128 KiB, so that a slice decompresses to 32 MiB at most.
-_ZSTD_SLICE: Final = 1024
-# zlib's number for a header of gzip or zlib, whichever there is.
-_ANY_HEADER: Final = zlib.MAX_WBITS | 32
 
 
 class UnknownEncoding(ProblemError):
@@ -39,53 +34,17 @@ def decompress(chunks: Iterator[bytes], encoding: str) -> bytes:
     limit = settings.MAX_BODY_BYTES
     if encoding in ("", "identity"):
         return _join(chunks, limit)
-    if encoding not in ("gzip", "x-gzip", "deflate", "zstd"):
+    if encoding not in content_encodings.ENCODINGS:
         raise UnknownEncoding(f"the encoding “{encoding[:40]}” is unknown: send gzip, deflate, zstd or none")
     try:
-        return _join(_decompress(chunks, encoding, limit), limit)
-    except (zlib.error, zstandard.ZstdError, EOFError) as error:
+        return _join(content_encodings.decompress(chunks, encoding, limit=limit), limit)
+    except content_encodings.FAULTS as error:
         raise BrokenBody(f"the body is not valid {encoding}: {error}") from error
 
 
 def _chunks(request: HttpRequest) -> Iterator[bytes]:
     while chunk := request.read(_CHUNK):
         yield chunk
-
-
-def _decompress(chunks: Iterator[bytes], encoding: str, limit: int) -> Iterator[bytes]:
-    """Yield decompressed pieces of bounded size: a small body may decompress to gigabytes."""
-    return _unpack_zstd(chunks, limit) if encoding == "zstd" else _inflate(chunks)
-
-
-def _inflate(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    # A body may have several members, one after the other, and zeros after the last one.
-    decompressor = zlib.decompressobj(_ANY_HEADER)
-    for chunk in chunks:
-        data = chunk.lstrip(b"\0") if decompressor.eof else chunk
-        while data:
-            if decompressor.eof:
-                decompressor = zlib.decompressobj(_ANY_HEADER)
-            yield decompressor.decompress(data, _CHUNK)
-            data = decompressor.unconsumed_tail or decompressor.unused_data.lstrip(b"\0")
-    yield decompressor.flush()
-    if not decompressor.eof:
-        raise EOFError("it ends too early")
-
-
-def _unpack_zstd(chunks: Iterator[bytes], limit: int) -> Iterator[bytes]:
-    # A stream reader does not tell a body that was cut off from a whole one.
-    frames = zstandard.ZstdDecompressor(max_window_size=limit)
-    frame = frames.decompressobj()
-    for chunk in chunks:
-        for start in range(0, len(chunk), _ZSTD_SLICE):
-            data = chunk[start : start + _ZSTD_SLICE]
-            while data:
-                if frame.eof:
-                    frame = frames.decompressobj()
-                yield frame.decompress(data)
-                data = frame.unused_data
-    if not frame.eof:
-        raise EOFError("it ends too early")
 
 
 def _join(pieces: Iterator[bytes], limit: int) -> bytes:

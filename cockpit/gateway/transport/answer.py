@@ -46,7 +46,7 @@ class Answer:
 
     async def start(self, status: int, headers: Any) -> None:
         self.status, self.headers = status, tuple(headers.items())
-        self.media_type = headers.get("content-type", "")
+        self.media_type = headers.get("content-type", "").lower()
         self._encoding = headers.get("content-encoding", "").lower()
         passed_headers = upstreams.answer_headers(headers.items())
         await self._deliver({"type": "http.response.start", "status": status, "headers": passed_headers})

@@ -80,4 +80,7 @@ class Delivery:
 def _is_stream(message: Message) -> bool:
     """Return whether an answer is a stream that can be read on the way: no compressed one."""
     headers = dict(message["headers"])
-    return headers.get(b"content-type", b"").startswith(b"text/event-stream") and b"content-encoding" not in headers
+    return (
+        headers.get(b"content-type", b"").lower().startswith(b"text/event-stream")
+        and b"content-encoding" not in headers
+    )

@@ -20,6 +20,9 @@ _PIECES: Final = frozenset(
 # What tells the texts of a stream apart.
 _INDEXES: Final = frozenset({"index", "output_index", "content_index", "summary_index", "item_id", "type"})
 _DATA: Final = b"data:"
+# Of an event; the last one is a comment.
+_FIELDS: Final = (_DATA, b"event:", b"id:", b"retry:", b":")
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _NEWLINE: Final = ord("\n")
 Container = dict[str, JSONValue] | list[JSONValue]
 
@@ -40,7 +43,7 @@ def rename_body(body: bytes, renaming: Renaming) -> bytes:
     """Return a response's body with the new values."""
     if not renaming.new:
         return body
-    if _is_stream(body):
+    if is_event_stream(body):
         return _rename_stream(body, renaming)
     try:
         document = orjson.loads(body)
@@ -60,8 +63,9 @@ def _line_starts(body: bytes) -> list[int]:
     return [0, *(place + 1 for place, byte in enumerate(body) if byte == _NEWLINE)]
 
 
-def _is_stream(body: bytes) -> bool:
-    return body.startswith((_DATA, b"event:", b":"))
+def is_event_stream(body: bytes) -> bool:
+    """Return whether a body is a stream of server-sent events, whatever its headers call it."""
+    return body.removeprefix(BYTE_ORDER_MARK).lstrip(b"\r\n").startswith(_FIELDS)
 
 
 def rename(value: JSONValue, renaming: Renaming) -> JSONValue:

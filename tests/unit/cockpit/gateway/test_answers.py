@@ -1,12 +1,16 @@
-"""Which tools an answer asks the agent to run."""
+"""Which tools an answer asks the agent to run, and what a body contains in whatever form it comes."""
 
+import gzip
 import json
+import zlib
 from typing import Any
 
 import pytest
+import zstandard
 
 from cockpit.gateway.answers import (
     UnreadableBody,
+    decode,
     end_of_events,
     event_tool_names,
     read_json,
@@ -65,3 +69,44 @@ def test_half_a_character_does_not_cut_a_stream_off() -> None:
 def test_other_faults_are_errors(text: bytes) -> None:
     with pytest.raises(UnreadableBody, match="it is not JSON"):
         read_json(text)
+
+
+def _raw_deflate(data: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return compressor.compress(data) + compressor.flush()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        ("gzip", gzip.compress(b"first, ") + gzip.compress(b"second")),
+        ("deflate", zlib.compress(b"first, second")),
+        ("deflate", _raw_deflate(b"first, second")),
+        ("zstd", zstandard.compress(b"first, second")),
+    ],
+)
+def test_body_is_decompressed_as_a_client_does(encoding: str, body: bytes) -> None:
+    assert decode(body, encoding, limit=13) == b"first, second"
+    assert b"first, second".startswith(decode(body[:-1], encoding, limit=13))
+    for faulty_body, reason in ((body, "larger than 12 bytes"), (b"\0" + body, f"it is not {encoding}")):
+        with pytest.raises(UnreadableBody, match=reason):
+            decode(faulty_body, encoding, limit=12)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_stream_has_any_ends_of_lines(start: str, end: str) -> None:
+    """All that the standard of server-sent events allows: comments, retries, ids, and data on several lines."""
+    lines = (
+        ": hello",
+        "retry: 10",
+        "",
+        "id: 1",
+        'data:{"choices": [{"index": 0,',
+        'data: "delta": {"content": "a"}}]}',
+    )
+    content = read_stream("openai.chat", (start + end.join([*lines, "", "data: [DONE]", "", ""])).encode())
+    assert content.has_ended
+    assert json.dumps(content.answer).count('"content": "a"') == 1
+    alone = f'{start}data: {{"choices": [{{"index": 0, "delta": {{"content": "a"}}}}]}}{end}{end}'
+    assert json.dumps(read_stream("openai.chat", alone.encode()).answer).count('"content": "a"') == 1

@@ -20,6 +20,7 @@ from cockpit.gateway.events import (
 )
 from cockpit.gateway.routes import Operation
 from tests.support.redactions import redaction, secrets
+from traces.core.json_access import as_object
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import StepType
 from traces.importers.files.source import Source
@@ -164,7 +165,12 @@ def test_raw_response_is_kept_with_its_timing() -> None:
     outcome = Outcome(
         end=2,
         status=200,
-        headers=(("Content-Type", "text/event-stream"), ("X-Request-Id", "r-1"), ("openai-organization", "acme")),
+        headers=(
+            ("Content-Type", "text/event-stream"),
+            ("X-Request-Id", "r-1"),
+            ("openai-organization", "acme"),
+            ("X-RateLimit-Remaining-Requests", "0"),
+        ),
         body=body,
         is_stream=True,
         # Three pieces at once, one after a pause.
@@ -174,7 +180,11 @@ def test_raw_response_is_kept_with_its_timing() -> None:
     assert step.attributes[RAW_RESPONSE] == {
         "api": "openai.chat",
         "status": 200,
-        "headers": [["content-type", "text/event-stream"], ["x-request-id", "r-1"]],
+        "headers": [
+            ["content-type", "text/event-stream"],
+            ["x-request-id", "r-1"],
+            ["x-ratelimit-remaining-requests", "0"],
+        ],
         "text": body.decode(),
         "marks": [[0, 30], [40, 120]],
     }
@@ -326,3 +336,12 @@ def test_called_tools_are_found_whatever_an_answer_calls_itself() -> None:
     response = {"output": [{"type": "function_call", "call_id": "c1", "name": "erase", "arguments": "{}"}]}
     outcome = Outcome(end=2.0, status=200, body=json.dumps(response).encode())
     assert called_tools(read, outcome, limit=10_000) == ["erase"]
+
+
+def test_stream_is_read_whatever_its_headers_call_it() -> None:
+    body = make_stream({"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]})
+    [step] = read_run(
+        start_lines(make_call({}), limit=LIMIT)
+        + end_line(make_call({}), Outcome(end=2.0, status=200, body=body), limit=LIMIT)
+    ).steps
+    assert (step.status, as_object(as_object(step.output)["message"])["content"]) == ("ok", "Hi")
