@@ -83,7 +83,8 @@ class Origins:
     values: ValueIndex = field(default_factory=ValueIndex)
     _analyses: dict[tuple[str, str], _Analysis] = field(default_factory=dict)
     _first_steps: dict[str, int] = field(default_factory=dict)
-    _digests: dict[tuple[str, str], str] = field(default_factory=dict)
+    # The digest and the snippet of content in a place of a shape.
+    _names: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
 
     def add_stored(self, no: int, items: Iterable[UnexplainedContent]) -> None:
         """Add the stored unexplained content of step `no`."""
@@ -114,12 +115,14 @@ class Origins:
 
         `snippet` stands for content that nobody could read.
         """
-        name = self._digests.get((shape, content))
-        if name is None:
-            name = self._digests[shape, content] = digest([shape, content])[:32]
+        names = self._names.get((shape, content))
+        if names is None:
+            # Requests that repeat a conversation have the same content in each step: one text serves all of them.
+            names = self._names[shape, content] = digest([shape, content])[:32], _cut(content)
+        name, own_snippet = names
         first_step = self._first_steps.setdefault(name, no)
         return UnexplainedContent(
-            path=fit_path(path), first_step=first_step, snippet=_cut(snippet or content), digest=name
+            path=fit_path(path), first_step=first_step, snippet=_cut(snippet) if snippet else own_snippet, digest=name
         )
 
     @staticmethod

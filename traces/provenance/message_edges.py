@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -145,7 +146,7 @@ def _edges_into_message(
     if not isinstance(message, dict):
         return
     view = Message(message)
-    path, role = f"/messages/{index}", view.role
+    path, role = _message_path(index), view.role
     reading = Reading(reply=reply, hides=lambda step, value: state.placements.hides(step, index, role, value))
     answer = state.answers.get(frozenset(view.call_ids)) if role == "assistant" else None
     if index in state.tool_messages:
@@ -158,6 +159,17 @@ def _edges_into_message(
         yield _message_edge(no, path, answer, ANSWER, "the same calls")
     else:
         yield from _edges_into_fields(no, view, path, state, reading)
+
+
+# Each step of a long conversation has an edge into each message of its window: together, their paths take much memory.
+@lru_cache(maxsize=4096)
+def _message_path(index: int) -> str:
+    return f"/messages/{index}"
+
+
+@lru_cache(maxsize=4096)
+def _field_path(path: str, name: str) -> str:
+    return f"{path}/{name}"
 
 
 def _message_edge(no: int, path: str, producer: int, producer_path: str, evidence: str) -> EdgeFact:
@@ -173,7 +185,7 @@ def _message_edge(no: int, path: str, producer: int, producer_path: str, evidenc
 
 def _result_edges(no: int, view: Message, index: int, state: ProvenanceState, reading: Reading) -> Iterator[EdgeFact]:
     """Edges into a tool message: from the tool step, and from the sources of what code added to its result."""
-    producer, path = state.tool_messages[index], f"/messages/{index}/content"
+    producer, path = state.tool_messages[index], _field_path(_message_path(index), "content")
     yield EdgeFact(
         producer=producer,
         consumer=no,
@@ -219,7 +231,7 @@ def _edges_into_fields(
 ) -> Iterator[EdgeFact]:
     """Edges into a message that code wrote: its content, its author's name, and the calls that it claims."""
     shape = f"/messages/*:{view.role}"
-    yield from text_edges(no, view.content, f"{path}/content", f"{shape}/content", state, reading)
+    yield from text_edges(no, view.content, _field_path(path, "content"), f"{shape}/content", state, reading)
     yield from text_edges(no, view.name, f"{path}/name", f"{shape}/name", state, reading)
     for index, call in enumerate(view.calls):
         for field in ("name", "arguments"):
