@@ -17,7 +17,7 @@ from cockpit.gateway import events, upstreams
 from cockpit.gateway.answers import UnreadableBody
 from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
-from cockpit.gateway.routes import path_of_model
+from cockpit.gateway.routes import operation_elsewhere, path_of_model
 from cockpit.gateway.transport.asgi import respond
 from cockpit.gateway.transport.database import connection
 from cockpit.http.transfer.asgi import Send
@@ -88,7 +88,8 @@ def resolve(call: Call, *, owner: str, limit: int) -> Resolution:
 
 def edited_call(call: Call, resolution: Resolution) -> Call:
     """Return the call with the overrides applied: what is sent to the provider."""
-    call = replace(call, provider=resolution.provider or call.provider)
+    if resolution.provider not in {"", call.provider}:
+        call = _call_elsewhere(call, resolution.provider)
     body, operation = resolution.body, call.operation
     if body is None:
         return call
@@ -98,6 +99,13 @@ def edited_call(call: Call, resolution: Resolution) -> Call:
         operation = replace(operation, path=path_of_model(operation, model), model=model)
         body = {name: value for name, value in body.items() if name != "model"}
     return replace(call, body=orjson.dumps(body), operation=operation, encoding="")
+
+
+def _call_elsewhere(call: Call, provider: str) -> Call:
+    """Return a call of another provider. Its address has no settings of Azure, such as the version of its API."""
+    operation = operation_elsewhere(call.operation)
+    query = call.query if operation is call.operation else ""
+    return replace(call, provider=provider, operation=operation, query=query)
 
 
 def store_answered(call: Call, outcome: Outcome, call_id: int, *, limit: int, is_recorded: bool = False) -> None:

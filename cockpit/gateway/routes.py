@@ -13,7 +13,7 @@ _MCP_ADDRESS: Final = re.compile(r"/gateway/[^/]+/mcp/(?P<server>[\w.-]{1,100})(
 _TOOLS_ADDRESS: Final = re.compile(r"/gateway/[^/]+/sdk/tools")
 _VERSION: Final = re.compile(r"/(v\d+(?:alpha|beta)?\d*)(/.*)?")
 _GEMINI_CALL: Final = re.compile(r"/models/(?P<model>[\w.-]+):(?P<method>\w+)")
-# Azure names the model in the path, too.
+# Azure has its operations below a path of its own, with a version or without one, or below a deployment of a model.
 _AZURE, _DEPLOYMENTS = "/openai", "/deployments/"
 _DEPLOYMENT: Final = re.compile(r"/openai(?P<path>/deployments/(?P<model>[\w-][\w.-]*)(?P<rest>/.*))")
 _STORED_RESPONSE: Final = "openai.stored_response"
@@ -111,10 +111,8 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
     version, rest = _split_version(match["path"])
     rest = rest.rstrip("/") or "/"
     operation = _gemini_operation(version, rest) if protocol == "gemini" else _OPERATIONS[protocol].get(rest)
-    if protocol == "openai" and _RESPONSE.fullmatch(rest):
-        operation = Operation(path=rest, api=_STORED_RESPONSE, is_read=True)
-    if protocol == "openai" and (deployment := _DEPLOYMENT.fullmatch(rest)):
-        operation = _deployment_operation(deployment)
+    if protocol == "openai":
+        operation = _openai_operation(rest)
     # Gemini has its operations below its models.
     models = None if operation else _MODELS.fullmatch(rest)
     if models is not None:
@@ -137,11 +135,19 @@ def find_mcp_route(path: str) -> McpRoute | None:
 
 def url_of(operation: Operation, base_url: str) -> str:
     """Return the address of an operation of a provider. Azure's base URL may name its API, or one deployment."""
-    if not operation.path.startswith(_DEPLOYMENTS):
-        return base_url + operation.path
+    path = _AZURE + operation.path if operation.path.startswith(_DEPLOYMENTS) else operation.path
+    if not path.startswith(_AZURE + "/"):
+        return base_url + path
     parts = urlsplit(base_url)
     root = parts.path.partition(_AZURE)[0].rstrip("/")
-    return urlunsplit((parts.scheme, parts.netloc, root + _AZURE + operation.path, "", ""))
+    return urlunsplit((parts.scheme, parts.netloc, root + path, "", ""))
+
+
+def operation_elsewhere(operation: Operation) -> Operation:
+    """Return an operation of Azure as other providers have it; any other one as it is."""
+    if not operation.path.startswith((_DEPLOYMENTS, _AZURE + "/")):
+        return operation
+    return next((item for item in _OPERATIONS["openai"].values() if item.api == operation.api), operation)
 
 
 def path_of_model(operation: Operation, model: str) -> str:
@@ -165,6 +171,19 @@ def _models_operation(protocol: str, version: str, path: str) -> Operation:
     family = "google" if protocol == "gemini" else protocol
     prefix = {"openai": "", "anthropic": "/v1"}.get(protocol, f"/{version or 'v1beta'}")
     return Operation(path=prefix + path, api=f"{family}.models", is_read=True)
+
+
+def _openai_operation(path: str) -> Operation | None:
+    if deployment := _DEPLOYMENT.fullmatch(path):
+        return _deployment_operation(deployment)
+    prefix = _AZURE if path.startswith(_AZURE + "/") else ""
+    version, rest = _split_version(path.removeprefix(prefix)) if prefix else ("", path)
+    operation = _OPERATIONS["openai"].get(rest)
+    if operation is None and _RESPONSE.fullmatch(rest):
+        operation = Operation(path=rest, api=_STORED_RESPONSE, is_read=True)
+    if operation is None or not prefix:
+        return operation
+    return replace(operation, path="/".join(filter(None, (prefix, version, rest.removeprefix("/")))))
 
 
 def _deployment_operation(match: re.Match[str]) -> Operation | None:

@@ -6,7 +6,7 @@ import pytest
 
 from cockpit.gateway.events import Call
 from cockpit.gateway.playback import agent_request, edited_call
-from cockpit.gateway.routes import find_route
+from cockpit.gateway.routes import find_route, url_of
 from replay.reruns.requests.agent_requests import UnreadableRequest
 from replay.reruns.resolutions import Resolution
 
@@ -55,6 +55,18 @@ def test_deployment_of_azure_is_in_the_address(base_url: str, model: str, deploy
     edited = edited_call(call, Resolution(response=None, row=1, body={"messages": [{}], "model": model}))
     root = "https://openai.azure.example/openai/deployments"
     assert edited.url(base_url) == f"{root}/{deployment}/chat/completions?api-version=2024-10-21"
+    elsewhere = edited_call(call, Resolution(response=None, row=1, body={"model": model}, provider="vllm"))
+    assert elsewhere.url("http://gpu/v1") == "http://gpu/v1/chat/completions"
+    assert (elsewhere.provider, json.loads(elsewhere.body)) == ("vllm", {"model": model})
+
+
+@pytest.mark.parametrize("base_url", ["https://a.example", "https://a.example/openai", "https://a.example/openai/v1"])
+@pytest.mark.parametrize("path", ["/openai/responses", "/openai/v1/responses", "/openai/v1/chat/completions"])
+def test_operation_of_azure_is_below_its_host(base_url: str, path: str) -> None:
+    route = find_route(f"/gateway/s1/azure{path}", lambda _: "openai")
+    assert route is not None
+    assert route.operation is not None
+    assert url_of(route.operation, base_url) == f"https://a.example{path}"
 
 
 @pytest.mark.parametrize("body", [b'{"model": "m1", "temperature": NaN}', b'{"a": "b', b"[]", b"\xff"])

@@ -23,6 +23,9 @@ def _protocol(provider: str) -> str:
         ("anthropic/messages", "/v1/messages", "anthropic.messages"),
         ("azure/openai/deployments/d-1/chat/completions", "/deployments/d-1/chat/completions", "openai.chat"),
         ("azure/openai/deployments/d-1/embeddings", "/deployments/d-1/embeddings", "openai.embeddings"),
+        ("azure/openai/responses", "/openai/responses", "openai.responses"),
+        ("azure/openai/responses/resp_1a", "/openai/responses/resp_1a", "openai.stored_response"),
+        ("azure/openai/v1/chat/completions", "/openai/v1/chat/completions", "openai.chat"),
         ("anthropic/v1/messages/count_tokens", "/v1/messages/count_tokens", "anthropic.count_tokens"),
         (
             "gemini/v1beta/models/g-2.5:generateContent",
