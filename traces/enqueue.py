@@ -1,6 +1,7 @@
 """Task queue. It is only a hint: lost or unsent tasks are queued again from the database."""
 
-from typing import Any
+import time
+from typing import Any, Final
 from uuid import UUID
 
 import structlog
@@ -8,16 +9,34 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 
 logger = structlog.get_logger("queue")
+# The first may find a connection that the broker has closed.
+_ATTEMPTS: Final = 2
+# An attempt that takes longer fails because the broker is silent, and so will the next ones for a while.
+_SLOW_S: Final = 1.0
+_REST_S: Final = 10.0
+_rest = {"end": 0.0}
 
 
 def send(task: str, *ids: UUID | str) -> bool:
-    """Queue a task by name. Return False if the broker is unavailable; the task then runs a few seconds later."""
-    try:
-        current_app.send_task(task, [str(id) for id in ids])
-    except OperationalError as error:
-        logger.warning("broker_away", task=task, error=str(error))
-        return False
-    return True
+    """Queue a task by name. Return False if the broker is unavailable; the task then runs a few seconds later.
+
+    While the broker accepts connections and stays silent, only one caller in a while waits for it.
+    """
+    for attempt in range(_ATTEMPTS):
+        start = time.monotonic()
+        if start < _rest["end"]:
+            break
+        try:
+            current_app.send_task(task, [str(id) for id in ids], retry=False)
+        except OperationalError as error:
+            if time.monotonic() - start > _SLOW_S:
+                _rest["end"] = time.monotonic() + _REST_S
+            elif not attempt:
+                continue
+            logger.warning("broker_away", task=task, error=str(error))
+        else:
+            return True
+    return False
 
 
 def length() -> int:
@@ -26,4 +45,7 @@ def length() -> int:
         name = current_app.conf.task_default_queue
         # Any, because kombu's stubs declare no queue methods.
         channel: Any = connection.default_channel
-        return int(channel.queue_declare(queue=name).message_count)
+        try:
+            return int(channel.queue_declare(queue=name).message_count)
+        except (*connection.connection_errors, *connection.channel_errors) as error:
+            raise OperationalError(str(error)) from error
