@@ -3,6 +3,7 @@ import { useState, type ReactElement, type ReactNode } from "react";
 import type { JsonValue } from "@/api/schema";
 import { count } from "@/ui/format/numbers";
 import { entriesOf, isBranch, PAGE, preview } from "@/ui/format/json";
+import { usePaper } from "@/ui/paper/paper";
 import classes from "./JsonView.module.css";
 import { LongText } from "./TextView";
 
@@ -36,7 +37,9 @@ function Entries({ value, open }: { value: JsonValue; open: number }): ReactElem
 }
 
 function Entry({ name, value, open }: { name: string; value: JsonValue; open: number }): ReactElement {
-  const [opened, setOpened] = useState(open > 0 && entriesOf(value).length <= PAGE);
+  const [isUnfolded, setUnfolded] = useState(open > 0 && entriesOf(value).length <= PAGE);
+  const isPaper = usePaper();
+  const opened = isUnfolded || isPaper;
   if (!isBranch(value) || entriesOf(value).length === 0) {
     return (
       <li className={classes.leaf}>
@@ -46,7 +49,7 @@ function Entry({ name, value, open }: { name: string; value: JsonValue; open: nu
   }
   return (
     <li>
-      <button type="button" className={classes.toggle} aria-expanded={opened} onClick={() => setOpened(!opened)}>
+      <button type="button" className={classes.toggle} aria-expanded={opened} onClick={() => setUnfolded(!isUnfolded)}>
         <IconChevronRight size={12} className={opened ? classes.turned : undefined} aria-hidden />
         <Name>{name}</Name>
         <span className="muted">{opened ? (Array.isArray(value) ? `[${value.length}]` : "") : preview(value)}</span>

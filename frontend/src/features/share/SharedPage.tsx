@@ -72,14 +72,27 @@ export function SharedState({ error, onRetry }: { error: Error | null; onRetry: 
 }
 
 function Unavailable({ error, onRetry }: { error: Error; onRetry: () => void }): ReactElement {
-  usePageTitle("Shared");
-  if (!isGone(error)) return <ErrorState error={error} onRetry={onRetry} isPage />;
+  const isLost = isGone(error);
+  usePageTitle(isLost ? "Link cannot be opened" : "Shared");
   return (
-    <EmptyState isPage icon={<IconLinkOff size={28} stroke={1.5} />} title="This link cannot be opened">
-      This link has expired, was revoked, reached its view limit, is incomplete, or requires sign-in.{" "}
-      <Link {...paths.login({ next: window.location.pathname })}>Sign in</Link> if you have an account, or ask the
-      sender for a new one.
-    </EmptyState>
+    <div className={classes.page}>
+      <header className={classes.header}>
+        <Logo />
+        <b>Forkpoint</b>
+      </header>
+      {isLost ? (
+        <EmptyState isPage icon={<IconLinkOff size={28} stroke={1.5} />} title="This link cannot be opened">
+          It has expired, was revoked, reached its view limit, is incomplete, or requires sign-in.{" "}
+          <Link {...paths.login({ next: window.location.pathname })}>Sign in</Link> if you have an account, or ask the
+          sender for a new one.
+        </EmptyState>
+      ) : (
+        <ErrorState error={error} onRetry={onRetry} isPage />
+      )}
+      <footer className={classes.note}>
+        <MadeWith />
+      </footer>
+    </div>
   );
 }
 

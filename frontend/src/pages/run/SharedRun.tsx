@@ -17,6 +17,7 @@ import type { RunSearch } from "./search";
 import { SelectedStep, Selection, type SelectedRef } from "./selection";
 import { StepPanel } from "./step/StepPanel";
 import { StepsPanel } from "./steps/StepsPanel";
+import { usePrint } from "./usePrint";
 import { isWide, useStepPanel } from "./useStepPanel";
 import { defaultView, firstStep } from "./views";
 
@@ -75,6 +76,7 @@ function LoadedRun({ run, steps }: { run: RunDetail; steps: StepSummary[] }): Re
     },
     [change],
   );
+  usePrint(run);
   const title = shortenMarkers(runTitle(run));
   return (
     <SharedFrame

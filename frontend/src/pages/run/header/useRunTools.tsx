@@ -3,7 +3,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { IconAdjustments, IconBinaryTree2, IconRepeat, IconStethoscope } from "@tabler/icons-react";
+import { IconAdjustments, IconBinaryTree2, IconPrinter, IconRepeat, IconStethoscope } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import { bisectionsOfRunQuery } from "@/api/replays/bisections";
 import { calibrateAgent } from "@/api/replays/calibrations";
@@ -13,11 +13,13 @@ import { BisectDialog } from "@/features/bisections/BisectDialog";
 import { paths } from "@/app/paths";
 import { Kbd } from "@/ui/keyboard/Kbd";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { usePrint } from "../usePrint";
 
 /** What can be found out about a run beyond its steps: menu items, and the dialog that one of them opens. */
 export function useRunTools(run: RunDetail): { items: ReactElement; dialog: ReactElement | null } {
   const navigate = useNavigate();
   const [isDialogOpen, dialog] = useDisclosure(false);
+  const print = usePrint(run);
   const openTree = () => void navigate(paths.tree(run.id));
   useShortcuts("Run", [
     { keys: "t", action: "Open the fork tree", run: openTree },
@@ -44,6 +46,17 @@ export function useRunTools(run: RunDetail): { items: ReactElement; dialog: Reac
           Bisect: where did it go wrong?
         </Menu.Item>
         <CalibrateItem run={run} />
+        <Menu.Item
+          leftSection={<IconPrinter size={15} />}
+          rightSection={
+            <>
+              <Kbd>Ctrl</Kbd> <Kbd>p</Kbd>
+            </>
+          }
+          onClick={() => void print()}
+        >
+          Print
+        </Menu.Item>
         <Bisections run={run.id} />
       </>
     ),

@@ -1,5 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
+import { paperRows, usePaper } from "@/ui/paper/paper";
+import { PaperGap } from "@/ui/paper/PaperGap";
 import { useSelectedNumber } from "../selection";
 import { actionOf, type StepPlans } from "../stepPlans";
 import { Minimap } from "./Minimap";
@@ -56,7 +58,8 @@ export function StepTree(props: Props): ReactElement {
   // takes a part of its height.
   useEffect(() => reveal(), [selectedNumber, props.total, virtual.scrollRect?.height]);
 
-  const items = virtual.getVirtualItems();
+  const isPaper = usePaper();
+  const items = paperRows(isPaper, rows.length, virtual.getVirtualItems());
   if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
   return (
     <div className={classes.treeFrame}>
@@ -69,7 +72,7 @@ export function StepTree(props: Props): ReactElement {
         onKeyDown={(event) => moveByKey(event, props.onMove)}
         aria-activedescendant={selectedNumber === null ? undefined : `step-row-${selectedNumber}`}
       >
-        <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
+        <div className={classes.rows} style={{ height: virtual.getTotalSize() }} role="presentation">
           {selectedIndex >= 0 && (
             <div
               ref={selectedPlace}
@@ -84,7 +87,7 @@ export function StepTree(props: Props): ReactElement {
             const number = node.step.sequence_no;
             return (
               <StepRow
-                key={item.key}
+                key={number}
                 node={node}
                 top={item.start}
                 depth={props.flat ? 0 : node.depth}
@@ -99,6 +102,7 @@ export function StepTree(props: Props): ReactElement {
             );
           })}
         </div>
+        <PaperGap rows={rows.length} />
       </div>
       <Minimap
         rows={rows}

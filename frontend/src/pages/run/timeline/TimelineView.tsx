@@ -5,6 +5,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
 import { pluralize } from "@/ui/format/numbers";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { paperRows, usePaper } from "@/ui/paper/paper";
+import { PaperGap } from "@/ui/paper/PaperGap";
 import { useSelectedNumber } from "../selection";
 import { actionOf, type StepPlans } from "../stepPlans";
 import { moveByKey, scrollTo } from "../steps/reveal";
@@ -156,6 +158,7 @@ function Lanes(props: Props & { view: Zoom }): ReactElement {
     if (top !== null) list.scrollTop = top;
   });
   useEffect(() => reveal(), [selectedNumber, rows.length]);
+  const isPaper = usePaper();
   const notePointer = useRowAnchor(scroller, visibleRows, rowHeight);
   return (
     <div
@@ -168,8 +171,8 @@ function Lanes(props: Props & { view: Zoom }): ReactElement {
       onKeyDown={(event) => moveByKey(event, props.onMove)}
       aria-activedescendant={selectedNumber === null ? undefined : `timeline-row-${selectedNumber}`}
     >
-      <div style={{ height: virtual.getTotalSize(), position: "relative" }} role="presentation">
-        {virtual.getVirtualItems().map((item) => {
+      <div className={classes.rows} style={{ height: virtual.getTotalSize() }} role="presentation">
+        {paperRows(isPaper, visibleRows.length, virtual.getVirtualItems()).map((item) => {
           const node = visibleRows[item.index];
           if (!node) return null;
           const number = node.step.sequence_no;
@@ -187,6 +190,7 @@ function Lanes(props: Props & { view: Zoom }): ReactElement {
           );
         })}
       </div>
+      <PaperGap rows={visibleRows.length} />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { IconChevronRight } from "@tabler/icons-react";
 import { useState, type ReactElement, type ReactNode } from "react";
+import { usePaper } from "@/ui/paper/paper";
 import classes from "./Transcript.module.css";
 
 interface Props {
@@ -15,10 +16,17 @@ interface Props {
 
 /** One line that unfolds. */
 export function Fold({ line, title, isCode = false, isFailed = false, children }: Props): ReactElement {
-  const [isOpen, setOpen] = useState(false);
+  const [isUnfolded, setUnfolded] = useState(false);
+  const isPaper = usePaper();
+  const isOpen = isUnfolded || isPaper;
   return (
     <div className={isCode ? classes.code : classes.fold} data-failed={isFailed || undefined}>
-      <button type="button" className={classes.foldLine} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+      <button
+        type="button"
+        className={classes.foldLine}
+        aria-expanded={isOpen}
+        onClick={() => setUnfolded(!isUnfolded)}
+      >
         <IconChevronRight size={13} className={classes.twist} aria-hidden />
         <span className="ellipsis">{isOpen ? title : line}</span>
       </button>

@@ -1,6 +1,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
 import { RedactionReasons } from "@/ui/MarkedText";
+import { paperRows, usePaper } from "@/ui/paper/paper";
+import { PaperGap } from "@/ui/paper/PaperGap";
 import { useSelectedNumber } from "../selection";
 import { actionOf, type StepPlans } from "../stepPlans";
 import type { TranscriptRow as Row } from "./rows";
@@ -57,14 +59,15 @@ export function TranscriptView(props: Props): ReactElement {
     if (isHeld.current) scrollToSelected();
   }, [height]);
 
-  const items = virtual.getVirtualItems();
+  const isPaper = usePaper();
+  const items = paperRows(isPaper, rows.length, virtual.getVirtualItems());
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? -1;
   const visibleNumbers = useMemo(
     () => rows.slice(first, last + 1).map(({ step }) => step.sequence_no),
     [rows, first, last],
   );
-  const { turns, redactions, error } = useTranscript(props.run, visibleNumbers);
+  const { turns, redactions, error } = useTranscript(props.run, visibleNumbers, isPaper);
   if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
   return (
     <RedactionReasons value={redactions}>
@@ -80,14 +83,14 @@ export function TranscriptView(props: Props): ReactElement {
         onPointerDown={release}
         onKeyDown={release}
       >
-        <div style={{ height, position: "relative" }} role="presentation">
+        <div className={classes.items} style={{ height }} role="presentation">
           {items.map((item) => {
             const row = rows[item.index];
             if (!row) return null;
             const number = row.step.sequence_no;
             return (
               <div
-                key={item.key}
+                key={row.key}
                 ref={virtual.measureElement}
                 data-index={item.index}
                 className={classes.item}
@@ -110,6 +113,7 @@ export function TranscriptView(props: Props): ReactElement {
             );
           })}
         </div>
+        <PaperGap rows={rows.length} />
       </div>
     </RedactionReasons>
   );

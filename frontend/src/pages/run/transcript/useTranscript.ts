@@ -13,14 +13,16 @@ export interface LoadedTurns {
   error: Error | null;
 }
 
-/** The turns of the steps on the screen, and of those in the same windows. */
-export function useTranscript(run: string, sequenceNos: readonly number[]): LoadedTurns {
+/** The turns of the steps on the screen or on paper, and of those in the same windows. */
+export function useTranscript(run: string, sequenceNos: readonly number[], isPaper: boolean): LoadedTurns {
   const key = useMemo(() => {
     const windows = new Set(sequenceNos.map((number) => Math.floor((number - 1) / TRANSCRIPT_WINDOW)));
     return [...windows].sort((first, second) => first - second).join(",");
   }, [sequenceNos]);
   const [settledKey] = useDebouncedValue(key, PAUSE_MS, { leading: true });
-  const windows = useMemo(() => (settledKey === "" ? [] : settledKey.split(",").map(Number)), [settledKey]);
+  // Paper shows what was loaded before it.
+  const current = isPaper ? key : settledKey;
+  const windows = useMemo(() => (current === "" ? [] : current.split(",").map(Number)), [current]);
   return useQueries({ queries: windows.map((window) => transcriptQuery(run, window)), combine: merge });
 }
 
