@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 from celery.worker import WorkController, state
 from channels.layers import InMemoryChannelLayer
@@ -42,14 +42,33 @@ class LoopBoundLayer(InMemoryChannelLayer):
             send.close()
 
 
-class QuickTransport(memory.Transport):
-    """The in-memory queue with a short polling interval.
+class _Channel(memory.Channel):
+    """A queue in memory whose reader wakes up for each message."""
 
-    Celery waits 2 s for each message, and once more at shutdown.
+    arrival: ClassVar = threading.Event()
+
+    def _put(self, queue: str, message: Any, **options: Any) -> None:
+        super()._put(queue, message, **options)
+        self.arrival.set()
+
+
+class QuickTransport(memory.Transport):
+    """The in-memory queue without a polling interval.
+
+    Celery looks for messages every second, and waits 2 s for each, once more at shutdown.
     """
 
+    Channel = _Channel
+
     def drain_events(self, connection: Any, timeout: float | None = None, **_: Any) -> None:
-        super().drain_events(connection, timeout=_GLANCE_S)
+        try:
+            super().drain_events(connection, timeout=0)
+        except TimeoutError:
+            # Celery acknowledges finished tasks, and sees that it shall stop, between two calls.
+            if not _Channel.arrival.wait(_GLANCE_S):
+                raise
+            # What arrives from here on sets it again, and what is there already is found by the next call.
+            _Channel.arrival.clear()
 
 
 class _Controller(WorkController):

@@ -22,13 +22,13 @@ def pytest_itemcollected(item: pytest.Item) -> None:
     item.add_marker("own_store")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     with running_desk(tmp_path_factory.mktemp("desk") / "log") as desk:
         yield desk
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def models() -> Iterator[ModelServer]:
     with model_server() as server:
         yield server
