@@ -160,9 +160,9 @@ def _has_digit(text: str) -> bool:
 
 def _any_begins(words: Iterable[str], long_words: Iterable[str]) -> bool:
     """True if one of the words is the beginning of one of the others."""
-    ordered = sorted(long_words)
-    indexes = ((word, bisect_left(ordered, word)) for word in words)
-    return any(index < len(ordered) and ordered[index].startswith(word) for word, index in indexes)
+    order = sorted(long_words)
+    indexes = ((word, bisect_left(order, word)) for word in words)
+    return any(index < len(order) and order[index].startswith(word) for word, index in indexes)
 
 
 def _reverse(word: str) -> str:
