@@ -290,8 +290,9 @@ def _schedule(arrivals: Sequence[tuple[_Earlier, Sequence[NewSegment]]], now: da
     """Note what has arrived of earlier recordings, and when to assemble it."""
     rows = []
     for recording, segments in arrivals:
-        is_pending = recording.due_at is not None and recording.version != recording.assembled_version
-        due_at = recording.due_at if is_pending else max(now + FIRST_LOOK, recording.refresh_at or now)
+        due_at = max(now + FIRST_LOOK, recording.refresh_at or now)
+        if recording.due_at is not None and recording.version != recording.assembled_version:
+            due_at = recording.due_at
         has_ended = recording.has_ended or any(segment.has_ended for segment in segments)
         is_final = recording.is_final or any(segment.is_final for segment in segments)
         # Not later than an assembly ever waits: the clock may have been set back since that time was noted.
