@@ -91,11 +91,9 @@ def _run(
         session = _open(server, f"/reruns/{options.resume}/resume", {"allow_tools": options.allow_tool})
     else:
         limits = {
-            "allow_tools": options.allow_tool,
-            "ask_tools": options.ask_tool if has_terminal() else [],
-            "hook_tools": options.hook_tool,
-            "budget": _budget(options),
-            "pauses": options.pauses,
+            "max_cost_usd": options.max_cost,
+            "max_live_calls": options.max_live_calls,
+            "deadline_s": options.timeout,
         }
         session = open_rerun(server, {"run": options.run, **limits, **changes})
     if changes or options.resume:
@@ -230,6 +228,11 @@ def _count(text: str) -> int:
     return int(text)
 
 
+def _step(text: str) -> int | str:
+    """Return the number of a step, or its id."""
+    return int(text) if text.isdecimal() else text
+
+
 def _changes(options: argparse.Namespace) -> dict[str, Any]:
     """Return what the options change in the recorded run; empty if the agent only repeats it."""
     entry: dict[str, Any] = {}
@@ -239,19 +242,14 @@ def _changes(options: argparse.Namespace) -> dict[str, Any]:
         entry["model"] = {"model": options.set_model}
     if options.step is not None and not entry:
         raise CannotRun("--step says which call --set-prompt or --set-model changes: give one of them", BAD_INPUT)
-    match = {"type": "model"} if options.step is None else {"step": _step(options.step)}
+    match = {"type": "model"} if options.step is None else {"step": options.step}
     entries = [{"match": match, **entry}] if entry else []
     changes: dict[str, Any] = {}
     if options.overrides is not None or entries:
         changes["overrides"] = {"overrides": [*_read_overrides(options.overrides), *entries]}
     if options.fork_step is not None:
-        changes["fork_step"] = _step(options.fork_step)
+        changes["fork_step"] = options.fork_step
     return {**changes, "live": True} if options.live else changes
-
-
-def _step(text: str) -> int | str:
-    """Return the number of a step, or its id."""
-    return int(text) if text.isdecimal() else text
 
 
 def _budget(options: argparse.Namespace) -> dict[str, Any]:
@@ -329,13 +327,9 @@ def option_parser() -> argparse.ArgumentParser:
     parser.add_argument("run", metavar="RUN", nargs="?", help="Run whose recording answers the calls.")
     parser.add_argument("--set-prompt", metavar="TEXT", help="System prompt for every model call, or that of --step.")
     parser.add_argument("--set-model", metavar="NAME", help="Model for every model call, or that of --step.")
-    parser.add_argument(
-        "--step",
-        metavar="STEP",
-        help="Recorded model call to change, for an agent with several prompts; the prompt holds for its conversation.",
-    )
+    parser.add_argument("--step", type=_step, help="Recorded call to change; its prompt holds for its conversation.")
     parser.add_argument("--overrides", metavar="FILE", help="Override profile, as for `forkpoint replay`.")
-    parser.add_argument("--from", metavar="STEP", dest="fork_step", help="Change nothing before this step.")
+    parser.add_argument("--from", type=_step, metavar="STEP", dest="fork_step", help="Change nothing before this step.")
     parser.add_argument("--live", action="store_true", help="Send calls that no recording answers to the provider.")
     parser.add_argument("--max-live-calls", type=_count, metavar="N", help="Most live calls, over all starts.")
     parser.add_argument("--max-cost", type=_limit, metavar="USD", help="No live call begins once they cost this.")

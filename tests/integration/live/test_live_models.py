@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 from pytest_django import Settings
 
 from replay.live import providers
-from replay.live.providers import Cancelled, ModelAnswer, ModelCall, ProviderError
+from replay.live.providers import Cancelled, ModelCall
 from tests.bench.ingest.stages import call_clock
 from tests.support.servers.provider_server import (
     Exchange,
@@ -18,40 +18,17 @@ from tests.support.servers.provider_server import (
     anthropic_events,
     anthropic_message,
     openai_chunk,
-    openai_text,
-    provider_server,
 )
-from traces.core.json_types import JSONObject, JSONValue
+from tests.support.servers.two_providers import KEY, QUESTION, ask, failure, two_providers
+from traces.core.json_types import JSONValue
 
 pytestmark = pytest.mark.divided
-
-KEY = "sk-test-0123456789"
-QUESTION: JSONObject = {"messages": [{"role": "user", "content": "Where is order 7?"}]}
 
 
 @pytest.fixture
 def server(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
-    monkeypatch.setenv("TEST_KEY", KEY)
-    with provider_server(openai_text("On ", "its way.")) as running:
-        common = {"api_key_env": "TEST_KEY", "timeout_s": 60.0}
-        settings.PROVIDERS = {
-            "chat": {"protocol": "openai", "base_url": f"{running.base_url}/v1", **common},
-            "claude": {"protocol": "anthropic", "base_url": running.base_url, **common},
-        }
+    with two_providers(settings, monkeypatch) as running:
         yield running
-        providers.close()
-
-
-def ask(provider: str = "chat", model: str = "m1", pieces: list[str] | None = None, **input: Any) -> ModelAnswer:
-    call = ModelCall(provider=provider, model=model, input={**QUESTION, **input})
-    return providers.answer(call, on_text=(pieces if pieces is not None else []).append, cancelled=lambda: False)
-
-
-def failure(provider: str = "chat", **input: Any) -> ProviderError:
-    with pytest.raises(ProviderError) as error_info:
-        ask(provider, **input)
-    assert KEY not in str(error_info.value)
-    return error_info.value
 
 
 def test_openai_text_streams_with_usage(server: ProviderServer) -> None:
@@ -245,117 +222,6 @@ def test_incomplete_stream_is_an_error(server: ProviderServer, provider: str, re
     server.respond = respond
     error = failure(provider)
     assert (error.code, error.retryable) == ("incomplete_stream", True)
-
-
-_CALL: JSONObject = {"id": "a", "name": "get_order", "arguments": {"id": 7}}
-_WHOLE_ANSWERS: dict[str, list[tuple[JSONObject, JSONObject]]] = {
-    "chat": [
-        (
-            {"choices": [{"message": {"role": "assistant", "content": "On its way."}, "finish_reason": "length"}]},
-            {"message": {"role": "assistant", "content": "On its way."}, "finish_reason": "length"},
-        ),
-        (
-            {"choices": [{"message": {"tool_calls": [
-                {"id": "a", "type": "function", "function": {"name": "get_order", "arguments": '{"id": 7}'}}
-            ]}}]},
-            {"message": {"role": "assistant", "content": None, "tool_calls": [_CALL]}},
-        ),
-    ],
-    "claude": [
-        (
-            {"content": [{"type": "text", "text": "On its way."}], "stop_reason": "max_tokens"},
-            {"message": {"role": "assistant", "content": "On its way."}, "finish_reason": "length"},
-        ),
-        (
-            {"content": [{"type": "tool_use", "id": "a", "name": "get_order", "input": {"id": 7}}]},
-            {"message": {"role": "assistant", "content": None, "tool_calls": [_CALL]}},
-        ),
-    ],
-}  # fmt: skip
-
-
-def _whole(body: JSONObject) -> Callable[[Exchange], None]:
-    return lambda exchange: exchange.status(200, body)
-
-
-_RESPONSE: JSONObject = {
-    "model": "served-1",
-    "output": [
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "On its way."}]},
-        {"type": "function_call", "call_id": "a", "name": "get_order", "arguments": '{"id": 7}'},
-    ],
-    "usage": {"input_tokens": 10, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 4}},
-}
-
-
-def _respond_with(*events: JSONObject) -> Callable[[Exchange], None]:
-    def respond(exchange: Exchange) -> None:
-        exchange.stream()
-        for event in events:
-            exchange.send(event, str(event["type"]))
-
-    return respond
-
-
-def _ask_responses(pieces: list[str]) -> ModelAnswer:
-    call = ModelCall(provider="chat", model="m1", input=QUESTION, is_response=True)
-    return providers.answer(call, on_text=pieces.append, cancelled=lambda: False)
-
-
-def test_responses_api_answers_in_a_stream_or_as_a_whole(server: ProviderServer) -> None:
-    deltas: list[JSONObject] = [
-        {"type": "response.output_text.delta", "delta": text, "item_id": "i", "output_index": 0, "content_index": 0}
-        for text in ("On ", "its way.")
-    ]
-    for respond in (_respond_with(*deltas, {"type": "response.completed", "response": _RESPONSE}), _whole(_RESPONSE)):
-        server.respond = respond
-        pieces: list[str] = []
-        answer = _ask_responses(pieces)
-        message: JSONObject = {"role": "assistant", "content": "On its way.", "tool_calls": [_CALL]}
-        assert answer.output == {"message": message, "finish_reason": "tool_calls"}
-        assert (answer.tokens_in, answer.tokens_out, answer.tokens_cached) == (10, 2, 4)
-        assert "".join(pieces) == "On its way."
-    assert (server.requests[0].path, server.requests[0].body["store"]) == ("/v1/responses", False)
-    assert server.requests[0].body["input"] == QUESTION["messages"]
-
-
-@pytest.mark.parametrize(
-    ("respond", "code", "retryable"),
-    [
-        (_respond_with({"type": "response.created", "response": {"output": []}}), "incomplete_stream", True),
-        (_respond_with({"type": "error", "code": "server_error", "message": "m"}), "server_error", True),
-        (
-            _respond_with({"type": "response.failed", "response": {"error": {"code": "invalid_prompt"}}}),
-            "server_error",
-            False,
-        ),
-        (_respond_with({"type": "response.completed", "response": {"output": []}}), "invalid_response", True),
-    ],
-)
-def test_failures_of_the_responses_api_are_errors(
-    server: ProviderServer, respond: Callable[[Exchange], None], code: str, retryable: bool
-) -> None:
-    server.respond = respond
-    with pytest.raises(ProviderError) as error_info:
-        _ask_responses([])
-    assert (error_info.value.code, error_info.value.retryable) == (code, retryable)
-
-
-@pytest.mark.parametrize("provider", ["chat", "claude"])
-def test_whole_answers_of_servers_that_never_stream_are_read(server: ProviderServer, provider: str) -> None:
-    for body, output in _WHOLE_ANSWERS[provider]:
-        usage: JSONObject = {"prompt_tokens": 10, "completion_tokens": 2, "input_tokens": 10, "output_tokens": 2}
-        server.respond = _whole({**body, "model": "served-1", "usage": usage})
-        answer = ask(provider)
-        assert answer.output == output
-        assert (answer.tokens_in, answer.tokens_out, answer.served_model) == (10, 2, "served-1")
-
-
-@pytest.mark.parametrize("text", ["{not json", "[]", "{}", '{"choices": []}', '{"choices": 5}', '{"content": 5}'])
-@pytest.mark.parametrize("provider", ["chat", "claude"])
-def test_json_that_is_no_answer_is_an_error(server: ProviderServer, provider: str, text: str) -> None:
-    server.respond = lambda exchange: exchange.status(200, text, content_type="application/json; charset=utf-8")
-    assert failure(provider).code == "invalid_response"
 
 
 @pytest.mark.parametrize("garbage", ["{not json", '{"choices": 5}', '{"type": 5}', "[]", '"text"'])

@@ -194,7 +194,7 @@ def _answer(stream: _Stream, data: JSONObject, location: str) -> TranscriptMessa
 def _usage(data: JSONObject) -> JSONObject:
     """Return the counts of a response; those of the prompt exclude the cache where the provider's own do."""
     counts: JSONObject = {name: count for name, count in as_object(data.get("usage")).items() if count is not None}
-    if data.get("provider") not in _WITHOUT_CACHE:
+    if as_text(data.get("provider")) not in _WITHOUT_CACHE:
         return counts
     own_names = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}
     return {own_names.get(name, name): count for name, count in counts.items()}
