@@ -23,6 +23,7 @@ from diffing.sentences.verdicts import (
     ConfigurationDiffers,
     Consequence,
     Divergence,
+    DoubtKind,
     Evidence,
     Exclusion,
     Experiment,
@@ -161,12 +162,12 @@ class Case:
         )
 
     def _open_verdict(self) -> Verdict:
-        rivals = self.reasoning.rivals
+        rivals, doubts = self.reasoning.rivals, self.reasoning.chance.doubts
         if self.reasoning.nothing_in_common:
             return NothingInCommon()
         if not rivals:
-            return NoExplanation()
-        doubts = self.reasoning.chance.doubts if any(atom.is_sampled for atom in rivals) else ()
+            return NoExplanation(unread=next((doubt for doubt in doubts if doubt.kind is DoubtKind.UNREAD), None))
+        doubts = doubts if any(atom.is_sampled for atom in rivals) else ()
         return OpenVerdict(changes=_changes(rivals), doubts=doubts)
 
     def _chance_verdict(self) -> Verdict:

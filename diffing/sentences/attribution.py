@@ -102,6 +102,8 @@ def _without_cause(verdict: NoDifference | NoEffect | NothingInCommon | NoExplan
         case NothingInCommon():
             return "The two runs have nothing in common: no call of one corresponds to a call of the other."
         case NoExplanation():
+            if verdict.unread is not None:
+                return f"The final answers differ. The cause may be in {doubt(verdict.unread)}."
             return "The final answers differ, but nothing recorded before them does."
         case OpenVerdict():
             candidates = "which of these" if verdict.doubts else "which of these changes"

@@ -143,6 +143,9 @@ def _without_cause(
         case NothingInCommon():
             return "The two runs have no calls in common"
         case NoExplanation():
+            if verdict.unread is not None:
+                steps = count_noun(1 + verdict.unread.more, "step")
+                return f"The final answers differ, and the contents of {steps} were not compared"
             return "The final answers differ, but nothing recorded before them does"
         case OpenVerdict():
             count = _count(verdict.changes) + len(verdict.doubts)

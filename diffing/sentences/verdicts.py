@@ -144,7 +144,9 @@ class NothingInCommon:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NoExplanation:
-    """Nothing before the final answers differs."""
+    """Nothing before the final answers is known to differ; `unread`: steps that were not compared."""
+
+    unread: Doubt | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

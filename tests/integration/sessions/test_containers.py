@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from replay.execution import runner, task_names
+from replay.fork_tree.queries import tree
 from replay.sessions import prepare, queries, services
 from replay.sessions.schemas import SessionView
 from tests.support.queues import capture_tasks
@@ -157,7 +158,11 @@ def failing_run() -> RecordedRun:
 def test_open_containers_end_like_the_replay() -> None:
     view, (agent, turn, *_) = replay(failing_run(), 4, {"match": {"step": 4}, "tool": {"output": ORDERS["A-1"]}})
     assert (agent.status, turn.status, agent.label, turn.label) == ("ok", "ok", "simulated", "simulated")
-    assert [(run.status, run.error_count) for run in Run.objects.filter(session_id=view.id)] == [("completed", 0)]
+    (derived_run,) = Run.objects.filter(session_id=view.id)
+    assert (derived_run.status, derived_run.error_count) == ("completed", 0)
+    # They began before the fork.
+    before = tree(derived_run).runs[1].labels_before_fork
+    assert (before.exact, before.simulated) == (1, 2)
 
 
 def test_containers_fail_with_the_replay() -> None:

@@ -181,5 +181,23 @@ def test_unreadable_answer_has_no_similarity() -> None:
     base = side_of([agent(), output("The parcel is lost.")], store)
     candidate = side_of([agent(), output("It arrives tomorrow.")], store)
     del store.values[candidate.steps[1].output_ref]
-    scores = report_of(base, candidate, store).scores
-    assert (scores.output_similarity, scores.similarity_method) == (0.0, "unavailable")
+    report = report_of(base, candidate, store)
+    assert (report.scores.output_similarity, report.scores.similarity_method) == (0.0, "unavailable")
+
+
+def test_unreadable_steps_are_no_agreement() -> None:
+    """Nothing is known about them, not that they are the same."""
+    store = Store()
+    sides = [
+        side_of([agent(), model([user("Hi")], reply(f"{word} one")), model([user("Go")], reply(word))], store)
+        for word in ("late", "lost")
+    ]
+    for side in sides:
+        for step in side.steps[1:]:
+            store.values.pop(step.output_ref, None)
+    report = report_of(*sides, store)
+    assert (report.attribution.verdict, report.summary) == (
+        "inconclusive",
+        "The final answers differ. The cause may be in step 2 (model chat) and 1 more step, whose contents were not "
+        "compared.",
+    )

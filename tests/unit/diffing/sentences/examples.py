@@ -96,6 +96,7 @@ def verdicts() -> Iterator[Verdict]:
     yield from (NoEffect(steps=1), NoEffect(steps=2), NoEffect(steps=2, change=PROMPT))
     yield from (NoEffect(steps=2, change=PROMPT, more=1), NoEffect(steps=1, change=PROMPT, more=2))
     yield from (NothingInCommon(), NoExplanation(), OpenVerdict(changes=two), OpenVerdict(changes=many))
+    yield from (NoExplanation(unread=Doubt(kind=DoubtKind.UNREAD, step=STEP, more=more)) for more in (0, 2))
     yield OpenVerdict(changes=two, doubts=(Doubt(kind=DoubtKind.REQUEST, step=STEP),))
     yield from (Resampling(step=3, consequence=story, has_earlier=has_earlier) for has_earlier in (False, True))
     for divergence in Divergence:
