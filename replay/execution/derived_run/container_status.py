@@ -74,11 +74,10 @@ def _failed_by_code(containers: Iterable[Step]) -> set[UUID]:
     sources = [step.source_step for step in containers if step.status in FAILED and step.source_step is not None]
     if not sources:
         return set()
-    source_steps = Step.objects.filter(id__in=sources)
     failed_children = Step.objects.filter(
         run_id=OuterRef("run_id"), parent_no=OuterRef("sequence_no"), status__in=[*FAILED, StepStatus.UNVERIFIED]
     )
-    return set(source_steps.filter(~Exists(failed_children)).values_list("id", flat=True))
+    return set(Step.objects.filter(~Exists(failed_children), id__in=sources).values_list("id", flat=True))
 
 
 def _enclosing_containers(run_id: UUID, container_numbers: Collection[int | None]) -> dict[int, Step]:

@@ -92,12 +92,11 @@ def verdicts() -> Iterator[Verdict]:
     """Every verdict with every figure that changes its sentence."""
     two, many = Changes(titles=(PROMPT, MODEL)), Changes(titles=(PROMPT, MODEL, MODEL), more=2)
     story = Consequence(call=CALLS[2], result=RESULTS[0], answer=EDIT_ANSWER)
-    yield from (NoDifference(), NoDifference(settings="graph_hash g1 → g2"))
-    yield from (NoEffect(steps=1), NoEffect(steps=2), NoEffect(steps=2, change=PROMPT))
-    yield from (NoEffect(steps=2, change=PROMPT, more=1), NoEffect(steps=1, change=PROMPT, more=2))
-    yield from (NothingInCommon(), NoExplanation(), OpenVerdict(changes=two), OpenVerdict(changes=many))
-    yield from (NoExplanation(unread=Doubt(kind=DoubtKind.UNREAD, step=STEP, more=more)) for more in (0, 2))
-    yield OpenVerdict(changes=two, doubts=(Doubt(kind=DoubtKind.REQUEST, step=STEP),))
+    yield from (NoDifference(), NoDifference(settings="graph_hash g1 → g2"), NoEffect(steps=1), NoEffect(steps=2))
+    yield from (NoEffect(steps=steps, change=PROMPT, more=more) for steps, more in ((2, 0), (2, 1), (1, 2)))
+    doubts = (Doubt(kind=DoubtKind.UNREAD, step=STEP, more=2),)
+    yield from (NothingInCommon(), NoExplanation(), NoExplanation(unread=doubts[0]), OpenVerdict(changes=many))
+    yield from (OpenVerdict(changes=two, doubts=some) for some in ((), doubts))
     yield from (Resampling(step=3, consequence=story, has_earlier=has_earlier) for has_earlier in (False, True))
     for divergence in Divergence:
         yield Trials(
