@@ -66,13 +66,16 @@ class _Trace:
     body: JSONObject = field(default_factory=dict)
     observations: dict[str, JSONObject] = field(default_factory=dict)
     scores: list[JSONValue] = field(default_factory=list)
+    session_scores: list[JSONValue] = field(default_factory=list)
     location: str = ""
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per trace. An update and its observation may be in different files."""
     without_steps: list[str] = []
-    for trace_id, trace in _read_traces(sources).items():
+    traces = _read_traces(sources)
+    _add_session_scores(traces, sources)
+    for trace_id, trace in traces.items():
         if (trace.body and not trace.body.get("observationIds")) or trace.observations:
             yield _run(trace_id, trace)
         elif trace.body:
@@ -146,6 +149,24 @@ def _read_traces(sources: Sequence[Source]) -> dict[str, _Trace]:
     for event in events:
         _apply_event(event, traces, homes)
     return traces
+
+
+def _add_session_scores(traces: dict[str, _Trace], sources: Sequence[Source]) -> None:
+    """Give the scores of sessions to the traces of these; scores of other things are problems of their files."""
+    traces_by_session: dict[str, list[_Trace]] = {}
+    scores = traces.pop("", _Trace()).scores
+    for trace in traces.values():
+        owner = first_member({**_owners([*trace.observations.values()]), **trace.body}, "sessionId")
+        traces_by_session.setdefault(as_text(owner), []).append(trace)
+    for score in map(as_object, scores):
+        session = as_text(score.get("sessionId"))
+        session_traces = traces_by_session.get(session, []) if session else []
+        for trace in session_traces:
+            trace.session_scores.append({name: item for name, item in score.items() if item is not None})
+        if not session_traces:
+            name = as_text(score.get("name"))
+            detail = f"the score “{name[:60]}” is of no trace: import the traces of its session with it"
+            _refuse(as_text(first_member(score, "id", "name")), sources, detail)
 
 
 def _refuse(trace_id: str, sources: Sequence[Source], detail: str) -> None:
@@ -238,13 +259,17 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             environment=as_text(body.get("environment")),
             has_ended=not is_of_krabs or body.get("output") is not None,
             tags=tags,
-            metadata={**_owners(observations), **rest, "trace_name": body.get("name")},
+            metadata={**_owners(observations), **rest, "trace_name": body.get("name"), **_session_facts(trace)},
             judgements=scores.judgements,
             retractions=scores.retractions,
         ),
         match_calls(_sort_steps(steps, observations)),
         location=f"trace {trace_id}",
     )
+
+
+def _session_facts(trace: _Trace) -> JSONObject:
+    return {"session_scores": trace.session_scores} if trace.session_scores else {}
 
 
 def _owners(observations: Sequence[JSONObject]) -> JSONObject:

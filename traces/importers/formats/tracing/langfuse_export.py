@@ -21,7 +21,19 @@ _OBSERVATION_TYPES: Final = frozenset(
     {"SPAN", "GENERATION", "EVENT", "AGENT", "TOOL", "CHAIN", "RETRIEVER", "EVALUATOR", "EMBEDDING", "GUARDRAIL"}
 )
 _TRACE_FIELDS: Final = frozenset(
-    {"bookmarked", "environment", "htmlPath", "latency", "release", "scores", "sessionId", "tags", "userId", "version"}
+    {
+        "bookmarked",
+        "environment",
+        "externalId",
+        "htmlPath",
+        "latency",
+        "release",
+        "scores",
+        "sessionId",
+        "tags",
+        "userId",
+        "version",
+    }
 )
 _LIST_FIELDS: Final = ("data", "traces", "observations", "scores")
 _JSON_FIELDS: Final = frozenset(
@@ -34,7 +46,7 @@ _COMPUTED_FIELDS: Final = frozenset(
     | {"inputPrice", "outputPrice", "totalPrice", "inputCost", "outputCost", "totalCost", "calculatedInputCost"}
     | {"calculatedOutputCost", "calculatedTotalCost", "promptTokens", "completionTokens", "totalTokens"}
     | {"inputUsage", "outputUsage", "totalUsage", "providedModelName", "providedUsageDetails", "providedCostDetails"}
-    | {"traceName", "traceTags", "traceTimestamp", "observations", "scores", "bookmarked", "public", "externalId"}
+    | {"traceName", "traceTags", "traceTimestamp", "observations", "scores", "bookmarked", "public"}
 )
 # Like Anthropic, Langfuse excludes cached tokens from the input.
 _CACHE_NAMES: Final = {

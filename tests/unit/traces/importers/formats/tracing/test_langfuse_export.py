@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_objects
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
@@ -171,3 +172,12 @@ def test_trace_without_a_time_is_known_by_its_observations() -> None:
     observation = {"id": "g1", "type": "TOOL", "name": "find", "startTime": "2026-03-01T10:00:00Z", "output": "B-7"}
     (run,), _ = import_values({"id": "t1", "name": "desk", "observations": [observation]})
     assert [step.type for step in run.steps] == [StepType.AGENT, StepType.TOOL]
+
+
+def test_scores_of_sessions_belong_to_their_traces() -> None:
+    score = {"traceId": None, "sessionId": "s-1", "id": "sc-1", "name": "calm", "dataType": "NUMERIC", "value": 0.9}
+    other_score = {**score, "id": "sc-2", "sessionId": "s-other", "name": "short"}
+    ((run,), problems) = import_values(EXPORT, {"data": [score, other_score]})
+    (session_score,) = as_objects(run.metadata["session_scores"])
+    assert (session_score["name"], session_score["value"]) == ("calm", 0.9)
+    assert problems == ["the score “short” is of no trace: import the traces of its session with it"]
