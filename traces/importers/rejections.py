@@ -63,8 +63,8 @@ _CONSOLES: Final = (
 )
 _EVENTS: Final = re.compile(r"\s*(?:event|data|id|retry): ?")
 _OTHER_EVENTS: Final = (
-    "these are server-sent events, but none of a model's answer: streams of OpenAI, Anthropic, Gemini and the "
-    "Vercel AI SDK are read"
+    "these are server-sent events, but none of a model's answer: streams of OpenAI, Anthropic, Gemini, the Vercel "
+    "AI SDK and LangGraph's platform are read"
 )
 _NO_BODIES: Final = (
     "these are logs of Cloudflare's AI Gateway without bodies: get those of each log (`/logs/{id}/request` and "

@@ -69,6 +69,12 @@ def is_message(value: JSONValue) -> bool:
     return bool(_role(body, inner)) and "content" in inner
 
 
+def is_removal(value: JSONValue) -> bool:
+    """Return True for a `RemoveMessage`: it deletes an earlier message of a state, and is none itself."""
+    body = as_object(value)
+    return "remove" in (body.get("type"), _inner(body).get("type")) or "RemoveMessage" in as_list(body.get("id"))[-1:]
+
+
 def message_id(value: JSONValue) -> JSONValue:
     """Return the id of a message; None if it has none, or is none."""
     return _inner(as_object(value)).get("id") if is_message(value) else None
@@ -110,6 +116,7 @@ def normalize_message(value: JSONValue, location: str) -> JSONObject:
             "usage": usage,
             "model": first_member(metadata, "model_name", "model", "model_id"),
             "finish_reason": first_member(metadata, "finish_reason", "stop_reason"),
+            "response_id": metadata.get("id"),
             "refusal": extra.get("refusal"),
             "reasoning": extra.get("reasoning_content"),
         }
@@ -143,6 +150,7 @@ def _run(body: JSONObject, messages: list[JSONValue], location: str, name: str) 
             value=normalize_message(message, f"{location}/messages/{index}"), location=f"{location}/messages/{index}"
         )
         for index, message in enumerate(messages)
+        if not is_removal(message)
     ]
     configurable = as_object(as_object(body.get("config")).get("configurable"))
     identity = as_text(first_member(configurable, *_IDS) or first_member(body, *_IDS))

@@ -74,7 +74,8 @@ class _Growth:
 def sniff(sample: Sample) -> float:
     """Return the confidence that the file has states, as JSON or in a database."""
     is_recording = langgraph_checkpoints.is_database(sample) or any(map(is_state, sample.values))
-    return 1.0 if is_recording or streams.is_stream(sample.values) else 0.0
+    chunks = streams.server_events(sample.head) or sample.values
+    return 1.0 if is_recording or streams.is_stream(chunks) else 0.0
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:

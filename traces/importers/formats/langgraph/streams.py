@@ -4,24 +4,36 @@ Chunks of one mode are alone; with several modes or subgraphs, they name them:
 
     {"agent": {"messages": […]}}   ["updates", {"agent": …}]   [["sub:1"], "updates", {"agent": …}]
 
-`updates` are what nodes added to the state, `values` states, and `debug` checkpoints and the results of tasks.
+`updates` are what nodes added to the state, `values` states, and `debug` checkpoints and the results of tasks. The
+platform sends them as events of a server:
+
+    event: updates
+    data: {"agent": {"messages": […]}}
 """
 
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, has_list, list_or_single
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.identity import content_id
 from traces.importers.files.errors import BadFile
+from traces.importers.files.file_opener import decode_text
+from traces.importers.files.json_reader import json_value
 from traces.importers.files.source import Record, Source
 from traces.importers.formats.frameworks import langchain
 
 # Where a snapshot comes from that has only what a node changed.
 STREAM: Final = "stream"
 _MODES: Final = frozenset({"updates", "values", "debug", "checkpoints", "tasks", "messages", "custom"})
+# Of events of the platform: its run, how the run failed, and the end.
+_RUN_MODES: Final = frozenset({"metadata", "error", "end"})
+_SERVER_START: Final = re.compile(rb"\s*event: ?(?:metadata|values|updates|debug|checkpoints|tasks)[|\r\n]")
+_SERVER_EVENT: Final = re.compile(r"^event: ?([a-z]+)([^\r\n]*)\r?\ndata: ?([^\r\n]*)", re.M)
 _DEBUG_KINDS: Final = frozenset({"checkpoint", "task", "task_result"})
 # Chunks by which a stream is recognised.
 _DETECTION: Final = 20
@@ -57,7 +69,7 @@ class _Graph:
     def add_update(self, node: str, update: JSONValue) -> None:
         """Add the changes by a node: later snapshots do not repeat them, so that the cost stays linear."""
         changes = as_object(update) if not isinstance(update, list) else {"messages": update}
-        changes = {name: [item] if langchain.is_message(item) else item for name, item in changes.items()}
+        changes = {name: _without_removals(item) for name, item in changes.items()}
         if node.startswith("__"):
             changes = {node: update}
         if not self.snapshots:
@@ -65,6 +77,13 @@ class _Graph:
             self.add_state({}, {}, STREAM)
         self.state |= changes
         self.add_state(changes, {} if node.startswith("__") else {node: changes}, STREAM)
+
+    def add_error(self, error: JSONObject) -> None:
+        """Add the failure of the run, of which no node is named."""
+        if not self.snapshots:
+            self.add_state({}, {}, STREAM)
+        texts = (as_text(error.get(name)) for name in ("error", "message"))
+        self.snapshots[-1]["tasks"] = [{"name": "run", "error": ": ".join(filter(None, texts)) or "error"}]
 
     def add_checkpoint(self, payload: JSONObject, time: JSONValue) -> None:
         config = {**self.config, **as_object(as_object(payload.get("config")).get("configurable"))}
@@ -82,6 +101,13 @@ class _Graph:
             task["result"] = channels or result
 
 
+def _without_removals(value: JSONValue) -> JSONValue:
+    """Return a change of a channel, as a list if it is a message; removals of earlier messages are none."""
+    if langchain.is_message(value):
+        return [value]
+    return [item for item in value if not langchain.is_removal(item)] if isinstance(value, list) else value
+
+
 def is_stream(values: Sequence[JSONValue]) -> bool:
     """Return whether these values of a file are chunks of a stream."""
     items = _items(values)[:_DETECTION]
@@ -91,10 +117,23 @@ def is_stream(values: Sequence[JSONValue]) -> bool:
     return _are_states(items)
 
 
+def server_events(data: bytes) -> list[JSONValue]:
+    """Return the chunks in events that the platform sent; empty for anything else. The last may be cut off."""
+    if not _SERVER_START.match(data):
+        return []
+    chunks: list[JSONValue] = []
+    for mode, path, text in _SERVER_EVENT.findall(decode_text(data)):
+        # Pieces of messages (`messages/partial`) are in the state as well.
+        if mode in _MODES | _RUN_MODES and not path.startswith("/"):
+            with suppress(BadFile):
+                chunks.append({"event": f"{mode}{path}", "data": json_value(text.encode())})
+    return chunks
+
+
 def documents(source: Source) -> Iterator[Source]:
     """Yield the file with the snapshots of its stream; any other file unchanged."""
     try:
-        values = [record.value for record in source.records()]
+        values = server_events(source.data) or [record.value for record in source.records()]
         if is_stream(values):
             source.documents = _snapshots(_items(values), source)
     except BadFile as problem:
@@ -113,7 +152,9 @@ def _snapshots(items: Sequence[JSONValue], source: Source) -> list[Record]:
         else:
             chunks.append(chunk)
     modes = {chunk.mode for chunk in chunks}
-    thread, graphs = f"stream-{content_id([*items], '')}", dict[str, _Graph]()
+    facts = next((as_object(chunk.data) for chunk in chunks if chunk.mode == "metadata"), {})
+    thread = as_text(first_member(facts, "thread_id", "run_id")) or f"stream-{content_id([*items], '')}"
+    graphs: dict[str, _Graph] = {}
     for chunk in chunks:
         config: JSONObject = {"thread_id": thread, "checkpoint_ns": chunk.namespace}
         _add(graphs.setdefault(chunk.namespace, _Graph(config={"configurable": config})), chunk, modes)
@@ -136,6 +177,8 @@ def _add(graph: _Graph, chunk: _Chunk, modes: set[str]) -> None:
             graph.add_checkpoint(body, None)
         case "tasks":
             graph.add_result(body)
+        case "error":
+            graph.add_error(body)
         case "values" if not has_checkpoints:
             graph.add_state(chunk.data, graph.writes, "loop")
             graph.writes = {}
@@ -168,7 +211,7 @@ def _chunk(value: JSONValue) -> _Chunk | None:
     if as_text(body.get("type")) in _DEBUG_KINDS and "payload" in body:
         return _Chunk(mode="debug", data=body)
     mode, _, namespace = as_text(body.get("event") or body.get("type")).partition("|")
-    if mode in _MODES and "data" in body:
+    if mode in _MODES | _RUN_MODES and "data" in body:
         path = [as_text(part) for part in as_list(body.get("ns"))]
         return _Chunk(mode=mode, data=body["data"], namespace=namespace or "|".join(path))
     return _Chunk(mode="updates", data=body) if _is_update(body) else None

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.support import importing_fixtures as fixtures
@@ -164,3 +165,22 @@ def test_events_of_programs_are_kept_with_their_run() -> None:
     ]
     run, _ = read("langchain-events", lines)
     assert run.steps[0].attributes["events"] == [{"name": "find", "data": {"progress": 0.5}}]
+
+
+def test_events_of_the_platform_are_chunks() -> None:
+    stream = [
+        ("metadata", {"run_id": "r-1"}),
+        *(("updates", update) for update in UPDATES[:2]),
+        ("updates", {"agent": {"messages": [{"type": "remove", "content": "", "id": "h1"}, ANSWER]}}),
+        ("messages/partial", [ANSWER]),
+        ("error", {"error": "ValueError", "message": "no shelf"}),
+    ]
+    data = b"".join(b"event: %b\r\ndata: %b\r\n\r\n" % (mode.encode(), orjson.dumps(item)) for mode, item in stream)
+    ((run,), problems) = fixtures.detect_and_read("langgraph", data, "stream.txt")
+    assert (run.external_id, run.status, nodes(run), problems) == (
+        "r-1",
+        RunStatus.FAILED,
+        ["agent", "tools", "agent", "run"],
+        [],
+    )
+    assert [step.error for step in run.steps if step.name == "run"] == ["ValueError: no shelf"]
