@@ -224,6 +224,7 @@ def _run(recording: _Recording) -> RecordedRun:
             metadata={
                 **{key: recording.body[key] for key in _METADATA if key in recording.body},
                 **session.metadata,
+                **({"events": session.notes} if session.notes else {}),
                 "state": omit(recording.state, "agent", "id"),
             },
             tags=[f"task:{task}"] if (task := as_text(recording.body.get("instance_id"))) else [],

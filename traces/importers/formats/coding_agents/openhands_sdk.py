@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_string, is_number
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_string, is_number, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import result_text
 from traces.importers.common.tool_schemas import normalize_tools
@@ -29,7 +29,10 @@ KINDS: Final = frozenset(
 
 
 # What an action states beside its call.
-_ACTION_DETAILS: Final = ("summary", "security_risk")
+_ACTION_DETAILS: Final = ("summary", "security_risk", "critic_result")
+_ANSWER_DETAILS: Final = ("activated_skills", "critic_result")
+# Events of which a condensation or an answer has everything.
+_SILENT: Final = frozenset({"CondensationRequest", "CondensationSummaryEvent", "TokenEvent", "LLMCompletionLogEvent"})
 
 
 def build_session(events: Sequence[JSONObject], location: str, totals: JSONObject) -> Session:
@@ -45,9 +48,7 @@ def build_session(events: Sequence[JSONObject], location: str, totals: JSONObjec
         match kind:
             case "SystemPromptEvent":
                 session.tools = normalize_tools(event.get("tools") or [])
-                _append(
-                    session, event, {"role": "system", "content": _words(event.get("system_prompt"))}, event_location
-                )
+                _append(session, event, {"role": "system", "content": _instructions(event)}, event_location)
             case "MessageEvent":
                 _message(session, event, answers, event_location)
             case "ActionEvent":
@@ -70,8 +71,16 @@ def build_session(events: Sequence[JSONObject], location: str, totals: JSONObjec
             case _ if kind in _RESULTS:
                 result = _result(event, call_ids)
                 _append(session, event, result | details.get(as_text(result["tool_call_id"]), {}), event_location)
+            case _ if kind not in _SILENT:
+                session.notes.append(omit(event, "id"))
     _add_usage(session, answers, totals)
     return session
+
+
+def _instructions(event: JSONObject) -> JSONValue:
+    """Return the instructions; what is known of the place where the agent runs is a second block of them."""
+    texts = [text for name in ("system_prompt", "dynamic_context") if (text := _words(event.get(name)))]
+    return [{"type": "text", "text": text} for text in texts] if len(texts) > 1 else "".join(texts)
 
 
 def _append(session: Session, event: JSONObject, value: JSONObject, location: str) -> None:
@@ -88,7 +97,7 @@ def _message(session: Session, event: JSONObject, answers: dict[str, JSONObject]
         "content": content,
         "ts": event.get("timestamp"),
         **({"tool_calls": message["tool_calls"]} if as_list(message.get("tool_calls")) else {}),
-        **({"activated_skills": event["activated_skills"]} if event.get("activated_skills") else {}),
+        **{name: event[name] for name in _ANSWER_DETAILS if event.get(name)},
     }
     if is_agent and event.get("llm_response_id"):
         answers[as_text(event["llm_response_id"])] = value

@@ -22,6 +22,8 @@ class Session:
     # Of the whole session, if those of its calls are unknown.
     cost: JSONValue = None
     metadata: JSONObject = field(default_factory=dict)
+    # Events that are no part of the conversation: hooks, pauses.
+    notes: list[JSONValue] = field(default_factory=list)
 
     def append(self, message: TranscriptMessage, event_id: JSONValue) -> None:
         self.messages.append(message)

@@ -322,3 +322,19 @@ def test_pairs_of_events_need_no_cause() -> None:
     (run,) = read(("output.jsonl", {"instance_id": "x-1", "instruction": "Fix it.", "history": [[action, result]]}))
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert (tool.input, tool.output) == ({"command": "ls"}, "a.py")
+
+
+def test_sdk_instructions_have_their_context_and_hooks_are_notes() -> None:
+    texts = {name: {"type": "text", "text": name} for name in ("system_prompt", "dynamic_context")}
+    hook = {"kind": "HookExecutionEvent", "source": "hook", "hook_command": "check.sh", "blocked": False}
+    reply = {"role": "assistant", "content": "Five."}
+    critic = {"score": 0.8, "message": "thorough"}
+    events = [
+        {"kind": "SystemPromptEvent", "id": "e1", "source": "agent", "tools": [], **texts},
+        {"id": "e2", **hook},
+        {"kind": "MessageEvent", "id": "e3", "source": "agent", "llm_message": reply, "critic_result": critic},
+    ]
+    ((run,), _) = fixtures.detect_and_read("openhands", orjson.dumps(events))
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    assert request_contents(model) == [[*texts.values()]]
+    assert (run.metadata["events"], model.attributes) == ([hook], {"critic_result": critic})
