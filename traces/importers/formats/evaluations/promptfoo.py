@@ -66,6 +66,8 @@ class _Evaluation:
     # Of providers, by their names.
     settings: dict[str, JSONObject] = field(default_factory=dict)
     tags: JSONValue = None
+    # The version of promptfoo, and who ran it.
+    program: JSONValue = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +124,7 @@ def _rows(value: JSONValue, evaluation: _Evaluation, location: str) -> Iterator[
         prompts=as_list(body.get("prompts")),
         settings=dict(_settings(config.get("providers"))) or evaluation.settings,
         tags=config.get("tags") or evaluation.tags,
+        program=as_object(body.get("metadata")) or evaluation.program,
     )
     yield from _rows(body["results"], file_evaluation, f"{location}/results")
 
@@ -147,6 +150,8 @@ def _run(row: _Row) -> RecordedRun:
         "prompt": body.get("promptIdx"),
         "variables": body.get("vars"),
         "metadata": body.get("metadata"),
+        "session_id": as_object(body.get("response")).get("sessionId"),
+        "program": row.evaluation.program,
         "test_metadata": test.get("metadata"),
         "latency_ms": body.get("latencyMs"),
         "description": description,
@@ -378,5 +383,7 @@ def _judgements(body: JSONObject) -> Iterator[RecordedJudgement]:
         yield judgement("success", success, text=as_text(grading.get("reason")))
     if (score := first_member(body, "score") if body.get("score") is not None else grading.get("score")) is not None:
         yield judgement("score", score)
+    if comment := as_text(grading.get("comment")):
+        yield judgement("comment", comment)
     for name, value in (as_object(body.get("namedScores")) or as_object(grading.get("namedScores"))).items():
         yield judgement(name, value)

@@ -70,6 +70,15 @@ def test_promptfoo_assertions_are_validators() -> None:
     }
 
 
+def test_promptfoo_rows_have_comments_and_sessions() -> None:
+    row = {**OUTPUT["results"]["results"][0], "gradingResult": {"pass": True, "comment": "checked by hand"}}
+    row["response"] = {**row["response"], "sessionId": "s-1"}
+    output = {**OUTPUT, "results": {**OUTPUT["results"], "results": [row]}, "metadata": {"author": "ann"}}
+    (run,) = fixtures.read("promptfoo", [output])
+    assert [item.text for item in run.judgements if item.name == "comment"] == ["checked by hand"]
+    assert (run.metadata["session_id"], run.metadata["program"]) == ("s-1", {"author": "ann"})
+
+
 def test_promptfoo_rows_need_no_envelope() -> None:
     rows = OUTPUT["results"]["results"]
     expected = [run.steps for run in fixtures.runs("promptfoo.json")][2:]
