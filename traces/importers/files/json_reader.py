@@ -1,8 +1,9 @@
 """JSON from untrusted files. Every error names its location."""
 
 import json
-from functools import lru_cache
-from typing import Final
+from collections.abc import Callable, Iterator
+from functools import lru_cache, wraps
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 import orjson
 
@@ -12,6 +13,9 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
 
+P = ParamSpec("P")
+T = TypeVar("T")
+Reader = Callable[Concatenate[JSONValue, str, P], Iterator[T]]
 # Leaves room for wrapper objects under the store's own limit.
 MAX_DEPTH: Final = 100
 _NINETEEN: Final = b"0" * 19
@@ -70,6 +74,20 @@ def require_list(value: JSONValue, location: str) -> list[JSONValue]:
     if not isinstance(value, list):
         raise BadFile(f"expected a list, got {kind(value)}", location)
     return value
+
+
+def item_by_item(read: Reader[P, T]) -> Reader[P, T]:
+    """Let a reader of one value at a location read lists as well, also nested ones, and locate each item."""
+
+    @wraps(read)
+    def read_items(value: JSONValue, location: str, /, *args: P.args, **options: P.kwargs) -> Iterator[T]:
+        if isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from read_items(item, f"{location}/{index}", *args, **options)
+        else:
+            yield from read(value, location, *args, **options)
+
+    return read_items
 
 
 def kind(value: JSONValue) -> str:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from traces.core.json_access import has_list
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_object
+from traces.importers.files.json_reader import item_by_item, require_object
 
 
+@item_by_item
 def read_rows(
     value: JSONValue, location: str, *, holders: Sequence[str], is_row: Callable[[JSONObject], bool], refusal: str
 ) -> Iterator[tuple[JSONObject, str]]:
@@ -15,10 +16,6 @@ def read_rows(
 
     What is no row has a list of them under one of the names in `holders`; raise `BadFile` with the `refusal` otherwise.
     """
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from read_rows(item, f"{location}/{index}", holders=holders, is_row=is_row, refusal=refusal)
-        return
     body = require_object(value, location)
     if is_row(body):
         yield body, location

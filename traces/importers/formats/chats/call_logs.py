@@ -36,7 +36,7 @@ from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, add_milliseconds, parse_time
 from traces.importers.common.transcript_messages import continuation, server_calls
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import parse_embedded, require_object
+from traces.importers.files.json_reader import item_by_item, parse_embedded, require_object
 from traces.importers.files.log_events import event_messages
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.chats.streamed_answers import TEXT_NAMES, join_stream
@@ -92,11 +92,8 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
         yield _run(replace(call, request=request.request) if request and not call.request else call)
 
 
+@item_by_item
 def _read(value: JSONValue, location: str) -> Iterator[_Call]:
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _read(item, f"{location}/{index}")
-        return
     body = require_object(value, location)
     if has_list(body, "requests"):
         yield from _read(body["requests"], f"{location}/requests")

@@ -23,7 +23,7 @@ from traces.importers.common.times import parse_span, parse_time
 from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, continuation
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_object
+from traces.importers.files.json_reader import item_by_item, require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.chats.openai_items import (
     normalize_items,
@@ -92,11 +92,8 @@ def is_recording(value: JSONValue) -> bool:
     return any(has_list(body, name) and is_recording(body[name]) for name in _HOLDERS)
 
 
+@item_by_item
 def _read(value: JSONValue, location: str) -> Iterator[_Call]:
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _read(item, f"{location}/{index}")
-        return
     body = require_object(value, location)
     list_field = next(
         (name for name in _HOLDERS if "object" not in body or body["object"] == "list" if has_list(body, name)),

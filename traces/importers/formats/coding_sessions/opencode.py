@@ -20,6 +20,7 @@ from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
+from traces.importers.files.json_reader import item_by_item
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.coding_sessions import opencode_db, opencode_storage
@@ -118,12 +119,9 @@ def _is_event(body: JSONObject) -> bool:
     return as_text(body.get("type")) in _EVENTS and {"timestamp", "sessionID"} <= body.keys()
 
 
+@item_by_item
 def _read(value: JSONValue, location: str) -> Iterator[tuple[str, JSONObject, JSONObject]]:
     """Yield messages with the id and the facts of their session."""
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _read(item, f"{location}/{index}")
-        return
     body = as_object(value)
     if _is_message(body):
         yield as_text(as_object(body["info"])["sessionID"]), {}, body

@@ -34,7 +34,7 @@ from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_list, require_object
+from traces.importers.files.json_reader import item_by_item, require_list, require_object
 from traces.importers.files.source import Record, Source
 from traces.importers.formats.evaluations.tau_ticks import read_ticks
 
@@ -141,12 +141,9 @@ def _runs(record: Record, evaluation: _Evaluation, source: Source) -> Iterator[R
             source.problems.append(problem)
 
 
+@item_by_item
 def _trials(value: JSONValue, location: str, evaluation: _Evaluation) -> Iterator[Callable[[], _Trial]]:
     """Yield a reader per trial, so that one bad trial does not affect the others."""
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _trials(item, f"{location}/{index}", evaluation)
-        return
     body = require_object(value, location)
     if "traj" in body:
         yield partial(_trial, body, location)

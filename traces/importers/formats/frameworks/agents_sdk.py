@@ -31,7 +31,7 @@ from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, parse_span
 from traces.importers.common.transcript_messages import continuation
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_object
+from traces.importers.files.json_reader import item_by_item, require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.chats.openai_items import (
     is_response_output,
@@ -81,12 +81,9 @@ def is_export(value: JSONValue) -> bool:
     return any(has_list(body, name) and is_export(body[name]) for name in _HOLDERS)
 
 
+@item_by_item
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
     """Yield traces and spans; raise `BadFile` for a span that cannot become a step."""
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _read(item, f"{location}/{index}")
-        return
     body = require_object(value, location)
     if body.get("object") == "trace.span":
         if not as_text(body.get("id")) or not as_text(body.get("trace_id")):

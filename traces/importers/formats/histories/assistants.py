@@ -14,7 +14,7 @@ from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_object
+from traces.importers.files.json_reader import item_by_item, require_object
 from traces.importers.files.source import Source, parse_records
 
 FORMAT: Final = "openai-assistants"
@@ -60,11 +60,8 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
             sources[-1].problems.append(problem)
 
 
+@item_by_item
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _read(item, f"{location}/{index}")
-        return
     body = require_object(value, location)
     if as_text(body.get("object")) in _OBJECTS:
         if not as_text(body.get("id")):

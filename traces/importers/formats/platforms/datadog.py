@@ -22,6 +22,7 @@ from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import RunFacts, build_run, container_type, match_calls, sort_causally
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, add_milliseconds, parse_time
+from traces.importers.files.json_reader import item_by_item
 from traces.importers.files.rows import read_rows
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import SETTINGS, add_call
@@ -79,13 +80,10 @@ def _is_span(body: JSONObject) -> bool:
     return {"span_id", "trace_id"} <= body.keys() and has_start and ("span_kind" in body or "meta" in body)
 
 
+@item_by_item
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
     """Yield spans with what they share; raise `BadFile` for one that cannot become a step."""
     refusal = "a span of Datadog needs `span_id`, `trace_id` and `start_ns` or `start_ms`"
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _read(item, f"{location}/{index}")
-        return
     body = _unwrap(value)
     shared_facts = {name: body[name] for name in ("ml_app", "session_id", "tags") if body.get(name)}
     if not _is_span(body) and has_list(body, "data"):

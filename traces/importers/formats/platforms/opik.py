@@ -22,7 +22,7 @@ from traces.importers.common.run_builder import (
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span, parse_time
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import require_object
+from traces.importers.files.json_reader import item_by_item, require_object
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import SETTINGS, add_call, add_cost, find_outer_spans
 
@@ -93,12 +93,9 @@ def _is_trace(body: JSONObject) -> bool:
     return {"id", "start_time"} <= body.keys() and "trace_id" not in body and not _TRACE_MARKS.isdisjoint(body)
 
 
+@item_by_item
 def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
     """Yield traces and spans; raise `BadFile` for one that cannot become a step."""
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _read(item, f"{location}/{index}")
-        return
     body = require_object(value, location)
     if has_object(body, "trace"):
         trace = as_object(body["trace"])

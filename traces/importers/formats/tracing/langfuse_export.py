@@ -13,7 +13,7 @@ from traces.core.json_access import as_list, as_object, as_text, first_member, h
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import parse_embedded, require_object
+from traces.importers.files.json_reader import item_by_item, parse_embedded, require_object
 from traces.importers.files.source import Record
 from traces.importers.formats.tracing.langfuse_observations import total_cost
 
@@ -76,12 +76,9 @@ def is_export(value: JSONValue) -> bool:
     return any(_is_export_list(body.get(name)) for name in _LIST_FIELDS)
 
 
+@item_by_item
 def read_events(value: JSONValue, location: str) -> Iterator[Record]:
     """Yield the ingestion events that correspond to an export."""
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from read_events(item, f"{location}/{index}")
-        return
     body = _normalize_fields(require_object(value, location))
     if has_object(body, "trace"):
         trace = {"scores": body.get("scores"), **_normalize_fields(as_object(body["trace"]))}
