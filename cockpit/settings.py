@@ -7,6 +7,8 @@ Distributed: `DATABASE_URL` (PostgreSQL) and `REDIS_URL`. No other file checks w
 import fcntl
 import hmac
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,13 +44,24 @@ def _otlp_grpc_port() -> int | None:
     return int(text)
 
 
-def _make_home() -> None:
+@contextmanager
+def _home_errors() -> Iterator[None]:
     try:
-        home.make_home(HOME)
+        yield
     except OSError as error:
         raise ImproperlyConfigured(
             f"FORKPOINT_HOME is {HOME}, which is not writable ({error.strerror}): set it to a writable folder."
         ) from error
+
+
+def _generate_key(path: Path) -> None:
+    home.make_home(HOME)
+    path.touch(mode=0o600)
+    with path.open("r+") as file:
+        # Only one of several processes that start at once generates the key.
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if not file.read():
+            file.write(secrets.token_urlsafe(48))
 
 
 def secret_key() -> str:
@@ -60,13 +73,8 @@ def secret_key() -> str:
         return configured_key
     path = HOME / "secret_key"
     if not path.exists() or not path.stat().st_size:
-        _make_home()
-        path.touch(mode=0o600)
-        with path.open("r+") as file:
-            # Only one of several processes that start at once generates the key.
-            fcntl.flock(file, fcntl.LOCK_EX)
-            if not file.read():
-                file.write(secrets.token_urlsafe(48))
+        with _home_errors():
+            _generate_key(path)
     return path.read_text()
 
 
@@ -85,8 +93,9 @@ def redaction_key(*, is_distributed: bool) -> str:
 
 def _database() -> dict[str, Any]:
     if not DATABASE_URL:
-        _make_home()
-        home.make_private_file(HOME / "forkpoint.sqlite3")
+        with _home_errors():
+            home.make_home(HOME)
+            home.make_private_file(HOME / "forkpoint.sqlite3")
         # IMMEDIATE: without it, a transaction that reads first fails at once if there is a second writer.
         return {
             "ENGINE": "cockpit.db.sqlite",

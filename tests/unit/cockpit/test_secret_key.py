@@ -1,5 +1,6 @@
 """The key that is made once and kept in the home folder."""
 
+import errno
 import stat
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +39,16 @@ def test_a_key_that_was_never_written_is_made_anew_and_one_that_was_is_kept(home
     made = settings.secret_key()
     assert len(made) >= 50
     assert settings.secret_key() == made
+
+
+@pytest.mark.usefixtures("home")
+def test_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("cockpit.settings.fcntl.flock", fail)
+    with pytest.raises(ImproperlyConfigured, match=r"FORKPOINT_HOME is .*No space left on device"):
+        settings.secret_key()
 
 
 def test_processes_on_several_machines_share_the_redaction_key(monkeypatch: pytest.MonkeyPatch) -> None:
