@@ -11,7 +11,7 @@ export function Toasts(): ReactElement | null {
   const isNeeded = useOnce(useNotifications().notifications.length > 0);
   return isNeeded ? (
     <Suspense>
-      <ToastList position="bottom-right" autoClose={6000} limit={4} classNames={{ root: classes.list }} />
+      <ToastList position="bottom-left" autoClose={6000} limit={4} classNames={{ root: classes.list }} />
     </Suspense>
   ) : null;
 }

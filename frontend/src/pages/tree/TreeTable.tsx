@@ -2,7 +2,7 @@ import { Checkbox } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { CSSProperties, ReactElement } from "react";
 import type { TreeRun } from "@/api/schema";
-import { duration, money, tokens } from "@/ui/format/numbers";
+import { duration, money, totalTokens } from "@/ui/format/numbers";
 import { startTitle, startWords } from "@/domain/runs/startTime";
 import { CheckSummary } from "@/features/checks/CheckSummary";
 import { AnswerLine } from "@/features/runs/AnswerLine";
@@ -167,7 +167,7 @@ function Figures({ run, hasChecks }: { run: TreeRun; hasChecks: boolean }): Reac
         </td>
       )}
       <td data-label="Tokens" className={FURTHER}>
-        {tokens(run.tokens_in + run.tokens_out || null)}
+        {totalTokens(run)}
         <span className={list.sub}>{money(run.cost_usd)}</span>
       </td>
       <td data-label="Started" className={FURTHER} title={startTitle(run)}>

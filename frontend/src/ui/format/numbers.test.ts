@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { timeAgo, bytes, dayTitle, pluralize, duration, money, shortId, tokens } from "./numbers";
+import { timeAgo, bytes, dayTitle, pluralize, duration, money, shortId, tokens, totalTokens } from "./numbers";
 
 test("never shows unknown as zero", () => {
   expect([money(null), duration(null), tokens(null)]).toEqual(["–", "–", "–"]);
   expect([money(0), duration(0), tokens(0)]).toEqual(["$0.00", "0 ms", "0"]);
+  expect(totalTokens({ tokens_in: 0, tokens_out: 0 })).toBe("–");
 });
 
 test.each([

@@ -14,6 +14,11 @@ export function tokens(value: number | null): string {
   return Math.abs(value) < 100_000 ? numberFormat.format(value) : compact.format(value);
 }
 
+/** All tokens of a run. It counts those of the steps that recorded them, so none means unknown. */
+export function totalTokens(run: { tokens_in: number; tokens_out: number }): string {
+  return tokens(run.tokens_in + run.tokens_out || null);
+}
+
 /** Dollars with significant digits: "$12.40", "$0.031", "<$0.0001". */
 export function money(value: number | null): string {
   if (value === null) return UNKNOWN;

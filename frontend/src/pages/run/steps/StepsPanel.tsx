@@ -199,7 +199,14 @@ export function StepsPanel(props: Props): ReactElement {
         )}
         {view === "timeline" && (
           <Suspense fallback={<p className={classes.note}>Loading the timeline…</p>}>
-            <TimelineView rows={rows} fork={fork} plans={props.plans} onSelect={onSelect} onMove={move} />
+            <TimelineView
+              rows={rows}
+              fork={fork}
+              plans={props.plans}
+              onSelect={onSelect}
+              onMove={move}
+              onTree={() => props.onView("tree")}
+            />
           </Suspense>
         )}
         {view === "graph" && (

@@ -3,6 +3,7 @@ import { useElementSize, useMergedRef } from "@mantine/hooks";
 import { IconMinus, IconPlus } from "@tabler/icons-react";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useDeferredValue, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
+import { EmptyState } from "@/ui/EmptyState";
 import { pluralize } from "@/ui/format/numbers";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { paperRows, usePaper } from "@/ui/paper/paper";
@@ -27,6 +28,8 @@ interface Props {
   onSelect: (sequenceNo: number) => void;
   /** Move by a number of rows, up or down. */
   onMove: (offset: number) => void;
+  /** Show the view that needs no times. */
+  onTree: () => void;
 }
 
 const ROW = 30;
@@ -43,7 +46,16 @@ export default function TimelineView(props: Props): ReactElement {
   if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
   if (whole === null) {
     return (
-      <p className={classes.note}>No step of this recording has a time. The tree shows the steps in their order.</p>
+      <EmptyState
+        title="No step of this recording has a time"
+        action={
+          <Button variant="default" onClick={props.onTree}>
+            Show the tree
+          </Button>
+        }
+      >
+        The tree shows the steps in their order.
+      </EmptyState>
     );
   }
   return <Scale {...props} rows={rows} whole={whole} />;

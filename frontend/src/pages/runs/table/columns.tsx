@@ -1,7 +1,7 @@
 import { Checkbox, Tooltip } from "@mantine/core";
 import { useContext, type ReactElement, type ReactNode } from "react";
 import type { RunSummary } from "@/api/schema";
-import { timeAgo, count, duration, money, tokens } from "@/ui/format/numbers";
+import { timeAgo, count, duration, money, totalTokens } from "@/ui/format/numbers";
 import { startTitle } from "@/domain/runs/startTime";
 import { LabelBar } from "@/features/labels/LabelBar";
 import { hasReplayLabels } from "@/domain/steps/labels";
@@ -33,7 +33,7 @@ export const COLUMNS: Readonly<Record<OptionalColumn, ListColumn>> = {
     title: "Errors",
     cell: ({ errors }) => (errors > 0 ? <b className="failed">{count(errors)}</b> : <span className="muted">0</span>),
   },
-  tokens: { title: "Tokens", cell: (run) => tokens(run.tokens_in + run.tokens_out || null) },
+  tokens: { title: "Tokens", cell: (run) => totalTokens(run) },
   cost: { title: "Cost", cell: (run) => money(run.cost_usd) },
 };
 

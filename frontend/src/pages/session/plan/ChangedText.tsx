@@ -5,6 +5,7 @@ import type { JsonValue, Override, SessionView, StepDetail } from "@/api/schema"
 import { changedPlaces, textChanges } from "@/domain/diffs/textChanges";
 import { valueText } from "@/domain/overrides/details";
 import { fieldChanges } from "@/domain/overrides/fieldChanges";
+import { matchesStep } from "@/domain/overrides/matching";
 import { readModelInput, systemPrompt } from "@/domain/steps/content";
 import { isObject } from "@/ui/format/json";
 import { LongText } from "@/ui/TextView";
@@ -62,15 +63,10 @@ function useRecordedValue(
   { source_run, fork_sequence_no }: SessionView,
   override: Override,
 ): RecordedValue | undefined {
-  const { match, prompt } = override;
+  const { match } = override;
   const first = typeof match.step === "number" ? match.step : Math.max(fork_sequence_no, match.since ?? 1);
   const { data: page } = useQuery({ ...stepsFromQuery(source_run, first), enabled: typeof match.step !== "string" });
-  const steps = (page?.steps ?? []).filter(
-    ({ type, name, model }) =>
-      (prompt ? type === "model" : type === (match.type ?? type)) &&
-      (match.name === null || match.name === name) &&
-      (match.model === null || match.model === model),
-  );
+  const steps = (page?.steps ?? []).filter((step) => matchesStep(override, step));
   const step = steps[0];
   const { data: detail } = useQuery({ ...stepQuery(step?.id ?? ""), enabled: step !== undefined });
   const value = detail && recordedValueOf(detail, override);
