@@ -1,4 +1,4 @@
-import { Loader, Modal, NumberInput, Select, TextInput } from "@mantine/core";
+import { Loader, NumberInput, Select, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
@@ -29,6 +29,7 @@ import classes from "./BisectDialog.module.css";
 import { BisectPlanSummary } from "./BisectPlanSummary";
 import { policyChoices, profileChoices, type Choice } from "./choices";
 import { firstChecks, firstQuestion, missingWords, type PassQuestion } from "./question";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   subject: BisectionSubject;
@@ -96,13 +97,7 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
   const isBlocked =
     roleObstacle !== null || !ready || hasNoRunner || plan.error !== null || (plan.data?.refusals.length ?? 1) > 0;
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title="Find the point of no return"
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Dialog onClose={onClose} title="Find the point of no return" size="lg">
       <div className={classes.dialog}>
         <p className="muted">
           Forkpoint replays from different steps to find the last one from which the run can still succeed. Steps before
@@ -199,7 +194,7 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
           Bisect
         </BlockableButton>
       </div>
-    </Modal>
+    </Dialog>
   );
 }
 

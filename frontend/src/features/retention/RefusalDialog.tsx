@@ -1,4 +1,4 @@
-import { Button, Modal } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import type { CitationView, DeletionResult } from "@/api/schema";
@@ -6,6 +6,7 @@ import { paths } from "@/app/paths";
 import { canOverride, citationPage, consequences, refusalWords, type ActionRun } from "@/domain/retention/refusals";
 import { pluralize, shortId } from "@/ui/format/numbers";
 import classes from "./Retention.module.css";
+import { Dialog } from "@/ui/Dialog";
 
 // More citations than these are only counted.
 const MAX_CITATIONS = 6;
@@ -33,12 +34,10 @@ export default function RefusalDialog({
   const citedRuns = runs.filter(({ id }) => overridable.some((refusal) => refusal.id === id));
   const effects = consequences(overridable.flatMap(({ citations }) => citations));
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={onClose}
       size="lg"
       title={refusals.length === 1 ? "The run was not deleted" : `${refusals.length} runs were not deleted`}
-      closeButtonProps={{ "aria-label": "Close" }}
     >
       <div className={classes.dialog}>
         {deletions.length > 0 && <p className="muted">{pluralize(deletions.length, "other run")} deleted.</p>}
@@ -75,7 +74,7 @@ export default function RefusalDialog({
           )}
         </div>
       </div>
-    </Modal>
+    </Dialog>
   );
 }
 

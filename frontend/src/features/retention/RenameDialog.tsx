@@ -1,9 +1,10 @@
-import { Button, Group, Modal, Stack, Textarea, TextInput } from "@mantine/core";
+import { Button, Group, Stack, Textarea, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState, type ReactElement, type SubmitEvent } from "react";
 import { renameRun } from "@/api/retention";
 import type { ActionRun } from "@/domain/retention/refusals";
 import { ErrorState } from "@/ui/ErrorState";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   run: ActionRun;
@@ -27,7 +28,7 @@ export default function RenameDialog({ run, onClose, onSaved }: Props): ReactEle
     save.mutate();
   };
   return (
-    <Modal opened onClose={onClose} title="Name and note" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title="Name and note">
       <form onSubmit={submit}>
         <Stack gap="sm">
           <TextInput
@@ -55,6 +56,6 @@ export default function RenameDialog({ run, onClose, onSaved }: Props): ReactEle
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

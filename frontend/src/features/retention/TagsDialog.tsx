@@ -1,4 +1,4 @@
-import { Button, Group, Modal, MultiSelect, Stack, TagsInput } from "@mantine/core";
+import { Button, Group, MultiSelect, Stack, TagsInput } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useState, type ReactElement, type SubmitEvent } from "react";
 import { tagRuns } from "@/api/retention";
@@ -8,6 +8,7 @@ import { taggedWords, type TagEdit } from "@/domain/retention/tags";
 import { ErrorState } from "@/ui/ErrorState";
 import { pluralize } from "@/ui/format/numbers";
 import { offerUndo } from "@/ui/offerUndo";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   runs: readonly ActionRun[];
@@ -48,12 +49,7 @@ export default function TagsDialog({ runs, onClose, onSaved }: Props): ReactElem
   };
   const Fields = runs.length === 1 ? RunTags : SharedTags;
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={runs.length === 1 ? "Tags" : `Tags of ${pluralize(runs.length, "run")}`}
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Dialog onClose={onClose} title={runs.length === 1 ? "Tags" : `Tags of ${pluralize(runs.length, "run")}`}>
       <form onSubmit={submit}>
         <Stack gap="sm">
           <Fields runs={runs} knownTags={facets?.tags.map(({ value }) => value) ?? []} edit={edit} onChange={setEdit} />
@@ -70,7 +66,7 @@ export default function TagsDialog({ runs, onClose, onSaved }: Props): ReactElem
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Group, Loader, Modal } from "@mantine/core";
+import { Button, Group, Loader } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconLink } from "@tabler/icons-react";
@@ -14,6 +14,7 @@ import { isComplete, linkState, linkTerms, NEW_LINK, SCOPES } from "./shareLinks
 import { TermsFields } from "./TermsFields";
 import { useCreateLinks } from "./useCreateLinks";
 import classes from "./ShareDialog.module.css";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   subject: ShareSubject;
@@ -25,13 +26,13 @@ export default function ShareDialog({ subject, onClose }: Props): ReactElement {
   const { data } = useQuery(sharesQuery(subject));
   const { title, scope } = SCOPES[subject.kind];
   return (
-    <Modal opened onClose={onClose} title={title} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title={title} size="lg">
       <div className={classes.body}>
         <p className="muted">{scope} You can revoke it at any time.</p>
         {data && !data.enabled ? <SharingDisabled /> : <NewLink subject={subject} />}
         <Links subject={subject} />
       </div>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, Textarea } from "@mantine/core";
+import { Button, Group, Textarea } from "@mantine/core";
 import { IconLink } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import { pluralize } from "@/ui/format/numbers";
@@ -7,6 +7,7 @@ import { isComplete, NEW_LINK } from "./shareLinks";
 import { TermsFields } from "./TermsFields";
 import { useCreateLinks } from "./useCreateLinks";
 import classes from "./ShareDialog.module.css";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   runs: readonly { id: string; title: string }[];
@@ -19,13 +20,7 @@ export default function ShareManyDialog({ runs, onClose }: Props): ReactElement 
   const create = useCreateLinks(runs.map((run) => ({ ...run, kind: "run" })));
   const count = pluralize(runs.length, "link");
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={`Share ${pluralize(runs.length, "run")}`}
-      size="lg"
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Dialog onClose={onClose} title={`Share ${pluralize(runs.length, "run")}`} size="lg">
       <div className={classes.body}>
         <p className="muted">
           Each run gets a link, which opens only that run. You can revoke links on the page of the run.
@@ -53,6 +48,6 @@ export default function ShareManyDialog({ runs, onClose }: Props): ReactElement 
           />
         )}
       </div>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,4 +1,4 @@
-import { Autocomplete, Button, Checkbox, Modal, NumberInput, Switch } from "@mantine/core";
+import { Autocomplete, Button, Checkbox, NumberInput, Switch } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement, type SubmitEvent } from "react";
@@ -8,6 +8,7 @@ import type { RetentionPolicyView } from "@/api/schema";
 import { draftOf, draftProblem, NEW_DRAFT, policiesWith, scopeWords, termsOf, type Draft } from "./policies";
 import { planWords } from "./plan";
 import classes from "./Retention.module.css";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   policies: readonly RetentionPolicyView[];
@@ -33,12 +34,7 @@ export function PolicyDialog({ policies, current, onClose }: Props): ReactElemen
     if (problem === null) save.mutate();
   };
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={current ? `Policy for ${scopeWords(current)}` : "New policy"}
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Dialog onClose={onClose} title={current ? `Policy for ${scopeWords(current)}` : "New policy"}>
       <form className={classes.form} onSubmit={submit}>
         {!current && <ScopeFields draft={draft} onChange={setDraft} />}
         <TermFields draft={draft} onChange={setDraft} isFirst={current !== null} />
@@ -57,7 +53,7 @@ export function PolicyDialog({ policies, current, onClose }: Props): ReactElemen
           </Button>
         </div>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,10 +1,11 @@
-import { Button, Modal, Select, TextInput } from "@mantine/core";
+import { Button, Select, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement, type SubmitEvent } from "react";
 import { createToken, tokensQuery } from "@/api/settings";
 import type { TokenRequest } from "@/api/schema";
 import { SecretField } from "@/ui/SecretField";
 import classes from "./Settings.module.css";
+import { Dialog } from "@/ui/Dialog";
 
 const ROLES: { value: TokenRequest["role"]; label: string; permission: string }[] = [
   { value: "viewer", label: "viewer", permission: "Reads everything; changes nothing." },
@@ -28,7 +29,7 @@ export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement 
   };
   const secret = create.data?.secret;
   return (
-    <Modal opened onClose={onClose} title="New API token" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title="New API token">
       {secret ? (
         <div className={classes.form}>
           <SecretField value={secret} />
@@ -61,6 +62,6 @@ export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement 
           </Button>
         </form>
       )}
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,4 +1,4 @@
-import { Loader, Modal, SegmentedControl } from "@mantine/core";
+import { Loader, SegmentedControl } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ReactElement } from "react";
 import { loadPart } from "@/api/connection/loadPart";
@@ -7,6 +7,7 @@ import { stepQuery } from "@/api/runs/runs";
 import { ErrorState } from "@/ui/ErrorState";
 import { payloadOf, rawText, type Payload } from "./rawPayloads";
 import classes from "./RawDialog.module.css";
+import { Dialog } from "@/ui/Dialog";
 
 // The editor is large and rarely used, so it is loaded on demand.
 const MergeEditor = lazy(() => loadPart(() => import("./MergeEditor")));
@@ -20,12 +21,10 @@ export function RawDialog(props: {
 }): ReactElement {
   const [payload, setPayload] = useState<Payload>(payloadOf(props.kind));
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={props.onClose}
       size="min(1200px, 94vw)"
       title={`Recorded payloads: base step ${props.base.sequence_no}, candidate step ${props.candidate.sequence_no}`}
-      closeButtonProps={{ "aria-label": "Close" }}
     >
       <SegmentedControl
         mb="sm"
@@ -38,7 +37,7 @@ export function RawDialog(props: {
         ]}
       />
       <Texts base={props.base.id} candidate={props.candidate.id} payload={payload} />
-    </Modal>
+    </Dialog>
   );
 }
 

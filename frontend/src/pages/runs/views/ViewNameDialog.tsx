@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Stack, TextInput } from "@mantine/core";
+import { Button, Group, Stack, TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState, type ReactElement, type SubmitEvent } from "react";
 import { ErrorState } from "@/ui/ErrorState";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   title: string;
@@ -19,7 +20,7 @@ export default function ViewNameDialog({ title, initialName, onSave, onClose }: 
     if (name.trim()) save.mutate();
   };
   return (
-    <Modal opened onClose={onClose} title={title} closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title={title}>
       <form onSubmit={submit}>
         <Stack gap="sm">
           <TextInput
@@ -39,6 +40,6 @@ export default function ViewNameDialog({ title, initialName, onSave, onClose }: 
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

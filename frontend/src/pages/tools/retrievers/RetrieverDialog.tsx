@@ -1,4 +1,4 @@
-import { Modal, NumberInput, Select, TextInput } from "@mantine/core";
+import { NumberInput, Select, TextInput } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { IconSearch } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
@@ -10,6 +10,7 @@ import { JsonArea } from "../trial/JsonArea";
 import { servesWords } from "./wording";
 import classes from "../ToolsPage.module.css";
 import { TrialHistory, TrialResult } from "../trial/TrialResult";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   retriever: RetrieverView;
@@ -20,7 +21,7 @@ interface Props {
 /** The source of a retriever, and a form to test it. */
 export function RetrieverDialog({ retriever, isAdmin, onClose }: Props): ReactElement {
   return (
-    <Modal opened onClose={onClose} title={retriever.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title={retriever.name} size="lg">
       <div className={classes.detail}>
         <p>
           Queries {retriever.asks} for {servesWords(retriever)}. Times out after {retriever.timeout_s} s.
@@ -32,7 +33,7 @@ export function RetrieverDialog({ retriever, isAdmin, onClose }: Props): ReactEl
           <p className="muted">Only admins can run test queries.</p>
         )}
       </div>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,10 +1,11 @@
-import { Button, Checkbox, Modal } from "@mantine/core";
+import { Button, Checkbox } from "@mantine/core";
 import { IconChecks } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { ToolView } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { SuggestionReason } from "./Suggestion";
 import classes from "./Review.module.css";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   /** Unreviewed tools that are suggested as safe. */
@@ -40,13 +41,7 @@ function AcceptDialog(props: {
   const [names, setNames] = useState<readonly string[]>(() => props.tools.map(({ name }) => name));
   const choices = props.tools.filter(({ name }) => names.includes(name));
   return (
-    <Modal
-      opened
-      onClose={props.onClose}
-      size="lg"
-      title={`Accept ${pluralize(props.tools.length, "safe suggestion")}?`}
-      closeButtonProps={{ "aria-label": "Close" }}
-    >
+    <Dialog onClose={props.onClose} size="lg" title={`Accept ${pluralize(props.tools.length, "safe suggestion")}?`}>
       <p className={classes.question}>
         Replays whose policy allows tools will run these for real. Suspected side effects and unknown tools are not in
         the list.
@@ -78,7 +73,7 @@ function AcceptDialog(props: {
           Mark {pluralize(choices.length, "tool")} as safe
         </Button>
       </div>
-    </Modal>
+    </Dialog>
   );
 }
 

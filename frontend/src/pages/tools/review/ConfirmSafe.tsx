@@ -1,8 +1,9 @@
-import { Button, Modal } from "@mantine/core";
+import { Button } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { ToolView } from "@/api/schema";
 import { SuggestionReason } from "./Suggestion";
 import classes from "./Review.module.css";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   /** The tools to mark as safe that are not suggested as safe. */
@@ -15,7 +16,7 @@ interface Props {
 export function ConfirmSafe({ tools, onConfirm, onClose }: Props): ReactElement {
   const name = tools.length === 1 ? tools[0].name : `${tools.length} tools that may have side effects`;
   return (
-    <Modal opened onClose={onClose} title={`Mark ${name} as safe?`} closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title={`Mark ${name} as safe?`}>
       <p className={classes.question}>
         Replays whose policy allows tools will run {tools.length === 1 ? "it" : "them"} for real.
       </p>
@@ -40,6 +41,6 @@ export function ConfirmSafe({ tools, onConfirm, onClose }: Props): ReactElement 
           Mark as safe
         </Button>
       </div>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,4 +1,3 @@
-import { Modal } from "@mantine/core";
 import type { ReactElement } from "react";
 import type { ToolDecisionView, ToolView } from "@/api/schema";
 import { fullTime } from "@/ui/format/numbers";
@@ -7,6 +6,7 @@ import classes from "../ToolsPage.module.css";
 import { stateWords } from "../search";
 import { Suggestion } from "../review/Suggestion";
 import { ToolTrial } from "./ToolTrial";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   tool: ToolView;
@@ -17,7 +17,7 @@ interface Props {
 /** The basis of a review: description, executor, parameters and earlier decisions. */
 export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
   return (
-    <Modal opened onClose={onClose} title={tool.name} size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title={tool.name} size="lg">
       {/* Without a field of its own, so that the focus does not go to the button that closes it. */}
       <div className={classes.detail} data-autofocus tabIndex={-1}>
         <p>{tool.description || "No description was recorded."}</p>
@@ -44,7 +44,7 @@ export function ToolDialog({ tool, isAdmin, onClose }: Props): ReactElement {
         {tool.executor && !isAdmin && <p className="muted">Only admins can run test calls.</p>}
         {tool.executor && isAdmin && <ToolTrial tool={tool} />}
       </div>
-    </Modal>
+    </Dialog>
   );
 }
 

@@ -1,4 +1,4 @@
-import { Button, Loader, Modal, NumberInput, Select } from "@mantine/core";
+import { Button, Loader, NumberInput, Select } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { IconFlask } from "@tabler/icons-react";
@@ -18,6 +18,7 @@ import { PlanFacts, PlanRemarks, testCount } from "./PlanSummary";
 import { useProof } from "../useProof";
 import { planWords, QUESTIONS, type QuestionKind } from "../wording";
 import classes from "./ProveDialog.module.css";
+import { Dialog } from "@/ui/Dialog";
 
 interface Props {
   diff: string;
@@ -48,7 +49,7 @@ export function ProveDialog({ diff, app, onClose }: Props): ReactElement {
   const isBlocked =
     roleObstacle !== null || problem !== null || !plan || error !== null || plan.refusals.length > 0 || hasNoRunner;
   return (
-    <Modal opened onClose={onClose} title="Prove it" size="lg" closeButtonProps={{ "aria-label": "Close" }}>
+    <Dialog onClose={onClose} title="Prove it" size="lg">
       <div className={classes.body}>
         <p>
           Forkpoint replays the base with {testCount(plan) > 1 ? "each change alone" : "only the change"}, and the
@@ -95,7 +96,7 @@ export function ProveDialog({ diff, app, onClose }: Props): ReactElement {
           </BlockableButton>
         </div>
       </div>
-    </Modal>
+    </Dialog>
   );
 }
 
