@@ -54,6 +54,20 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+def _nothing() -> None:
+    """Take the place of a fixture that pytest-django runs around each test, for what no test uses."""
+
+
+# Those fixtures took a third of the time of a short test, and most tests are short.
+_django_setup_unittest = pytest.fixture(scope="session", autouse=True)(_nothing)
+_dj_autoclear_mailbox = pytest.fixture(scope="session", autouse=True)(_nothing)
+_django_clear_site_cache = pytest.fixture(scope="session", autouse=True)(_nothing)
+_django_isolate_apps = pytest.fixture(scope="session", autouse=True)(_nothing)
+_django_set_urlconf = pytest.fixture(scope="session", autouse=True)(_nothing)
+_live_server_helper = pytest.fixture(scope="session", autouse=True)(_nothing)
+_template_string_if_invalid_marker = pytest.fixture(scope="session", autouse=True)(_nothing)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _without_login() -> None:
     """Require no login in either shape, as embedded on loopback. The access tests change this."""
