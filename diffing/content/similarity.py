@@ -1,13 +1,14 @@
 """Similarity of two texts, and the method that measured it.
 
 Identical texts have 1.0, and a text and an empty one 0.0. Other pairs are measured by sentence embeddings if the extra
-is installed, else by the difflib ratio. Texts that are too long for difflib, or that have the same words in another
-order, are measured by word overlap.
+is installed, else by the difflib ratio. Texts that are too long or too repetitive for difflib, or that have the same
+words in another order, are measured by word overlap.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
+from difflib import Match, SequenceMatcher
+from itertools import accumulate
 from typing import Final, NamedTuple, Protocol
 
 from rapidfuzz.distance import LCSseq
@@ -16,8 +17,12 @@ from diffing.content import embeddings
 from diffing.sequences.text_diff import normalise, words
 from traces.core.canonical import digest
 
-# Product of the lengths that difflib may match: 50 ms at most.
+# Product of the lengths that difflib may match: 50 ms for prose.
 _MAX_PRODUCT: Final = 4_000_000
+# Comparisons of equal characters: 250 ms. The longest prose needs a third of them.
+_MAX_COMPARISONS: Final = 5_000_000
+# For one report, per unit of its budget: prose needs a quarter of one.
+_COMPARISONS_PER_UNIT: Final = 2
 # Characters; shorter texts never count as reordered.
 _MIN_REORDERED: Final = 80
 
@@ -54,6 +59,7 @@ class Lexical:
 
     def __init__(self, budget: int = 20_000_000) -> None:
         self._budget = budget
+        self._comparisons = _COMPARISONS_PER_UNIT * budget
 
     def compare(self, pairs: Sequence[Pair]) -> list[Likeness]:
         return [self._compare(normalise(base), normalise(candidate)) for base, candidate in pairs]
@@ -67,7 +73,13 @@ class Lexical:
         if cost > min(_MAX_PRODUCT, self._budget):
             return overlap
         self._budget -= cost
-        sequence_match = Likeness(_ratio(base, candidate), "difflib")
+        matcher = _Matcher(base, candidate, min(_MAX_COMPARISONS, self._comparisons))
+        try:
+            sequence_match = Likeness(matcher.ratio(), "difflib")
+        except _TooRepetitive:
+            return overlap
+        finally:
+            self._comparisons -= matcher.comparisons
         better = min(len(base), len(candidate)) >= _MIN_REORDERED and overlap.score > sequence_match.score
         return overlap if better and is_reordered(base, candidate) else sequence_match
 
@@ -112,9 +124,30 @@ def trivial_likeness(base: str, candidate: str) -> Likeness | None:
     return Likeness(0.0, "empty") if not base or not candidate else None
 
 
-def _ratio(left: str, right: str) -> float:
-    """Difflib's ratio, always in the same order of the texts, because the ratio depends on it."""
-    return SequenceMatcher(None, min(left, right), max(left, right), autojunk=False).ratio()
+class _TooRepetitive(Exception):
+    """Difflib would compare too many equal characters."""
+
+
+class _Matcher(SequenceMatcher[str]):
+    """Difflib, which gives up: its effort for texts that repeat themselves grows with the cube of their length.
+
+    Always in the same order of the texts, because the ratio depends on it.
+    """
+
+    def __init__(self, left: str, right: str, limit: int) -> None:
+        first, second = min(left, right), max(left, right)
+        super().__init__(None, first, second, autojunk=False)
+        occurrences = Counter(second)
+        self._limit = limit
+        # Up to each character of the first text, how often it and those before it occur in the second one.
+        self._equal = [0, *accumulate(occurrences[character] for character in first)]
+        self.comparisons = 0
+
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
+        self.comparisons += self._equal[-1 if ahi is None else ahi] - self._equal[alo]
+        if self.comparisons > self._limit:
+            raise _TooRepetitive
+        return super().find_longest_match(alo, ahi, blo, bhi)
 
 
 def _pair_key(pair: Pair) -> str:

@@ -56,6 +56,22 @@ def test_difflib_stops_after_its_budget() -> None:
     assert methods == ["difflib", "jaccard", "jaccard"]
 
 
+@pytest.mark.parametrize("words", [5, 100])
+def test_texts_that_repeat_themselves_are_measured_by_words(words: int) -> None:
+    """Difflib would take 11 s for the longest pair that it may match. `words`: of the words that repeat, how many."""
+    pairs = [("a refund " * words, "one order " * words)]
+    expected = ("jaccard", 0.0) if words == 100 else ("difflib", 0.3441)
+    assert [(likeness.method, round(likeness.score, 4)) for likeness in Lexical().compare(pairs)] == [expected]
+
+
+def test_many_repeating_pairs_share_one_limit() -> None:
+    pairs = [("a refund " * 20 + str(number), "one order " * 20) for number in range(8)]
+    # The product of their lengths is within the budget.
+    methods = [likeness.method for likeness in Lexical(budget=300_000).compare(pairs)]
+    assert methods == sorted(methods)
+    assert {*methods} == {"difflib", "jaccard"}
+
+
 def test_ratio_equals_difflib() -> None:
     base, candidate = "where is my order?", "where are my two orders?"
     expected = SequenceMatcher(None, base, candidate, autojunk=False).ratio()
