@@ -22,7 +22,9 @@ _GC_THRESHOLDS: Final = (50_000, 20, 100)
 
 
 def main() -> None:
+    gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)
+    gc.enable()
     job: Job = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the server that started this process
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
