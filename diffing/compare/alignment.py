@@ -63,12 +63,26 @@ class Match(NamedTuple):
 
 def align(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Match]:
     """Pair steps one to one, sorted by base index; unpaired steps do not appear."""
+    base, candidate = _with_comparable_names(base, candidate)
     if _sorts_after(base, candidate):
         swapped_matches = _Alignment(candidate, base).run()
         matches = [match._replace(base=match.candidate, candidate=match.base) for match in swapped_matches]
     else:
         matches = _Alignment(base, candidate).run()
     return sorted(matches)
+
+
+def _with_comparable_names(
+    base: Sequence[SideStep], candidate: Sequence[SideStep]
+) -> tuple[Sequence[SideStep], Sequence[SideStep]]:
+    """The steps, those of models without their names if the runs have none in common: two recorders name them."""
+    names = [{step.role for step in steps if step.type == _MODEL and step.role} for steps in (base, candidate)]
+    if not any(names) or names[0] & names[1]:
+        return base, candidate
+    left, right = (
+        [step._replace(name=_MODEL) if step.type == _MODEL else step for step in steps] for steps in (base, candidate)
+    )
+    return left, right
 
 
 class _Alignment:

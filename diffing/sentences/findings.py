@@ -35,6 +35,7 @@ class RuleKind(StrEnum):
     AGENT_CODE = "agent_code"
     OTHER_FORM = "other_form"
     OTHERS_UNTESTED = "others_untested"
+    LESS_DETAIL = "less_detail"
     UNLIKELY = "unlikely"
     SINGLE_SAMPLE = "single_sample"
 

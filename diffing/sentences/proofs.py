@@ -60,6 +60,8 @@ _RULES: Final[Mapping[RuleKind, str]] = {
     "question ignores; another change may have made that.",
     RuleKind.OTHERS_UNTESTED: f"{_BOTH_WAYS} not every other change could be tried alone; one of them may also be "
     "sufficient.",
+    RuleKind.LESS_DETAIL: "One of the runs records less than the other: no model calls, system prompts, searches or "
+    "templates of prompts. What it does not record may have made the difference.",
     RuleKind.UNLIKELY: "Repeats make chance unlikely (p = {p:.3g} < {alpha:g}).",
     RuleKind.SINGLE_SAMPLE: f"{_BOTH_WAYS} with new model answers that were sampled only once.",
 }

@@ -25,6 +25,7 @@ from replay.proofs.changes.code_origins import is_code_different
 from replay.proofs.core.schemas import ProofProgress, ProofRequest
 from replay.proofs.core.types import Budget, Case, Side
 from replay.proofs.counterfactual import outcomes
+from replay.proofs.counterfactual.recording_detail import RecordingDetail, recording_detail
 from replay.proofs.evidence.findings import findings
 from replay.proofs.ladder.facts import Probe, ProbeRequest
 from replay.proofs.ladder.ladder import Ladder
@@ -97,6 +98,8 @@ def case_of(subject: Subject, prober: ProbeRunner, start: AgentStart) -> Case:
     calls, cost = live_price(subject)
     kind = prober.question.kind
     atoms = certificates.valid_for(subject.atoms, kind)
+    is_rerun = subject.lattice or prober.agent is not None
+    detail = RecordingDetail() if is_rerun else recording_detail(subject.examination)
     return Case(
         question=prober.question,
         atoms=atoms,
@@ -107,6 +110,8 @@ def case_of(subject: Subject, prober: ProbeRunner, start: AgentStart) -> Case:
         runs_agent=prober.agent is not None,
         # The agent that a runner starts has one version of the code.
         other_code=prober.agent is None and not subject.lattice and is_code_different(subject.examination),
+        lacks_models=detail.lacks_models,
+        lacks_lookups=detail.lacks_lookups,
         home=start.home,
         obstacle=start.obstacle,
         features=(prober.question.text,),

@@ -19,6 +19,8 @@ class Obstacle(StrEnum):
     SAME_OUTPUT = "same_output"
     SEVERAL_SETTINGS = "several_settings"
     ARGUMENTS_UNRECORDED = "arguments_not_recorded"
+    OUTPUT_UNRECORDED = "output_not_recorded"
+    PARAMETERS_UNRECORDED = "parameters_not_recorded"
     ONE_RUN_ONLY = "one_run_only"
     CALL_UNFINISHED = "call_unfinished"
     SAME_PLACE = "same_place"
@@ -82,6 +84,9 @@ _OBSTACLES: Final[Mapping[Obstacle, str]] = {
     Obstacle.SAME_OUTPUT: "the step has the same output in both runs, so it affected nothing after it",
     Obstacle.SEVERAL_SETTINGS: f"an override cannot set it together with the other changed settings; {_RUN_BOTH}",
     Obstacle.ARGUMENTS_UNRECORDED: f"one of the runs does not record the tool's arguments; {_RUN_BOTH}",
+    Obstacle.OUTPUT_UNRECORDED: f"one of the runs does not record this output; {_RUN_BOTH}",
+    Obstacle.PARAMETERS_UNRECORDED: "one of the runs records no parameters of this request, so it may have used the "
+    f"same; {_RUN_BOTH}",
     Obstacle.ONE_RUN_ONLY: f"only one of the runs has this step; {_RUN_BOTH}",
     Obstacle.CALL_UNFINISHED: f"one of the calls never ended, and no override can leave a call open; {_RUN_BOTH}",
     Obstacle.SAME_PLACE: f"it changes the same place as another change, and the two cannot be separated; {_RUN_BOTH}",

@@ -92,6 +92,8 @@ class Change:
         base = self.recorded_value if isinstance(self.base, Absent) else self.base
         if isinstance(base, Absent) or isinstance(self.candidate, Absent):
             return None
+        if any(_is_insertion(slot, value) for slot in self.on_base for value in (base, self.candidate)):
+            return None
         return divide(*_contents(base, self.candidate))
 
 
@@ -194,6 +196,11 @@ class Changes:
         outer, _, index = name.rpartition("/")
         part = self.divisions[outer].parts[int(index)] if outer in self.divisions else None
         return None if part is None else divide(_content_of_part(part.base), _content_of_part(part.candidate))
+
+
+def _is_insertion(slot: Slot, edit: JSONValue) -> bool:
+    """Return whether one run alone has a message: an insertion and a deletion have no parts in common."""
+    return slot.category == "messages" and as_object(edit).get("op") in {"insert", "delete"}
 
 
 def merge_entries(entries: Iterable[JSONObject]) -> list[JSONObject]:

@@ -136,12 +136,18 @@ def _parameters(runs: RunPair, root: Root) -> Iterator[Change]:
     requests = [as_object(value) for value in runs.inputs(root.pair)]
     left, right = ({**as_object(request.get("parameters")), **_format(request)} for request in requests)
     facets = [as_object(side) for side in ((root.facet.base, root.facet.candidate) if root.facet else ())]
+    own = [as_object(request.get("parameters")) for request in requests]
+    # A first parameter is rather an edit. That all of several are new is rather another way to record them.
+    is_unrecorded = not all(own) and max(map(len, own)) > 1
     facet_names = {name for side in facets for name in side if facets[0].get(name) != facets[1].get(name)}
     for name in sorted({*left, *right} | facet_names):
         if name not in {*left, *right}:
             yield untestable(root, Obstacle.NOT_IN_REQUEST, title=titles.request_field(name), name=name)
         elif left.get(name) != right.get(name):
             title = titles.setting(name, left.get(name), right.get(name))
+            if is_unrecorded and any(name in parameters for parameters in own):
+                yield untestable(root, Obstacle.PARAMETERS_UNRECORDED, title=title, name=name)
+                continue
             setting = _SPELLINGS.get(name, name)
             yield set_to(runs, root, "model", setting, left.get(name), right.get(name), title=title)
 
@@ -206,6 +212,8 @@ def _output(runs: RunPair, root: Root) -> Change:
     base, candidate = root.pair.sides or (None, None)
     if base is None or candidate is None:
         return untestable(root, Obstacle.ONE_RUN_ONLY)
+    if any(step.status not in FAILED and not step.output_ref for step in (base, candidate)):
+        return untestable(root, Obstacle.OUTPUT_UNRECORDED)
     left, right = runs.outputs(root.pair)
     if root.pair.step.type is not StepType.TOOL:
         if left == right:

@@ -205,6 +205,8 @@ class Case:
     live_cost_usd  expected for one full replay, for estimates
     runs_agent     the agent itself runs in every probe
     other_code     different code made the two recordings, which shows in none of the changes
+    lacks_models,
+    lacks_lookups  one run may not have recorded its models or system prompts, or its searches and templates of prompts
     home           the side whose recording the agent reproduces, if it is only one of two: both are replayed from there
     obstacle       why no probe can run; empty if they can
     coarser        questions to fall back on if repeats disagree under this one, the finest first
@@ -224,6 +226,8 @@ class Case:
     live_cost_usd: float | None = None
     runs_agent: bool = False
     other_code: bool = False
+    lacks_models: bool = False
+    lacks_lookups: bool = False
     home: Side | None = None
     obstacle: str = ""
     coarser: Sequence[EvidenceQuestion] = ()

@@ -26,6 +26,7 @@ class Grounds:
     is_only              every other change was tried alone and is not enough
     repeat_p             the larger adjusted p value of repeats of the decisive probes; None without repeats
     apart                their effect exceeds what unchanged repeats show
+    less_detail          one run may not have recorded what the evidence rests on
     finished             the search was completed
     left_by_certificates certificates rule out every other change
     exhaustive           every combination of the changes was tried
@@ -47,6 +48,7 @@ class Grounds:
     is_only: bool = True
     repeat_p: float | None = None
     apart: bool = False
+    less_detail: bool = False
     finished: bool = True
     left_by_certificates: bool = False
     exhaustive: bool = False
@@ -73,6 +75,8 @@ def _low(grounds: Grounds) -> Level | None:
         return _level("low", RuleKind.BUDGET)
     if grounds.verdict == EvidenceVerdict.INCONCLUSIVE:
         return _level("low", RuleKind.OBSERVATION)
+    if grounds.less_detail:
+        return _level("low", RuleKind.LESS_DETAIL)
     if grounds.gate.status == GateStatus.NOT_RUN:
         return Level(confidence="low", rule=rule(Rule(kind=RuleKind.CHANCE_OPEN, reason=grounds.gate.reason)))
     return None

@@ -147,6 +147,7 @@ def _by_elimination(ladder: Ladder) -> Verdict | None:
 def _grounds(ladder: Ladder, conclusion: Verdict) -> Grounds:
     space = ladder.space
     cause = conclusion.sets[0] if conclusion.sets else frozenset()
+    derived_code = bool(cause) and ladder.used_derived_code(cause)
     return Grounds(
         verdict=conclusion.kind,
         gate=ladder.noise(),
@@ -160,7 +161,8 @@ def _grounds(ladder: Ladder, conclusion: Verdict) -> Grounds:
         or bool(ladder.case.obstacle)
         or ladder.stage in {"parts", "mediators", "shares"},
         borrowed_answer=bool(cause) and ladder.is_separate and ladder.used_borrowed_answer(cause),
-        derived_code=bool(cause) and ladder.used_derived_code(cause),
+        derived_code=derived_code,
+        less_detail=ladder.case.lacks_models or (ladder.case.lacks_lookups and derived_code),
         assumed_unaffected=bool(cause) and ladder.used_assumption(cause),
         follows=any(atom.id in cause and atom.follows for atom in space.atoms),
         common_origin=any(atom.id in cause and atom.has_common_origin for atom in space.atoms),

@@ -26,6 +26,7 @@ from replay.proofs.counterfactual.copied_values import Copies, copies, with_link
 from replay.proofs.counterfactual.coupling import Coupling, RecordedAnswer, counterparts
 from replay.proofs.counterfactual.derivations import Derivations, OtherState
 from replay.proofs.counterfactual.recorded_derivations import derivations
+from replay.proofs.counterfactual.recording_detail import recording_detail
 from replay.proofs.counterfactual.replay_monitor import MissingAnswer, ReplayMonitor, UnfaithfulReplay
 from replay.proofs.probes.mediator_candidates import clamp_of, path_steps
 from tests.bench.attribution.lab import QUESTION, Bench
@@ -103,10 +104,13 @@ class UnaidedLab:
 
     def case(self) -> Case:
         atoms = [change.atom for change in self.changes.changes.values()]
+        detail = recording_detail(self.examination)
         return Case(
             question=QUESTION,
             atoms=atoms,
             differs=self.bench.base.answer != self.bench.candidate.answer,
+            lacks_models=detail.lacks_models,
+            lacks_lookups=detail.lacks_lookups,
             features=("final answer",),
             chance=chance(self.examination, atoms, QUESTION.kind, lattice=False),
         )

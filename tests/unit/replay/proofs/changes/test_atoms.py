@@ -1,5 +1,6 @@
 """Which changes between two recordings are testable: tools, parameters, messages, arguments, unpaired steps."""
 
+from dataclasses import replace
 from typing import Any
 
 from replay.proofs.changes.atoms import Changes
@@ -84,6 +85,35 @@ def test_each_parameter_is_a_separate_change() -> None:
     }
     assert sorted(reverted_entries["model"].pop("unset")) == ["response_format", "seed"]
     assert reverted_entries["model"] == {"parameters": {"tool_choice": "auto", "n": 1}, "temperature": 0.0}
+
+
+def test_parameters_of_one_run_only_may_not_be_recorded() -> None:
+    changes = separate(run("No.", parameters={"temperature": 0.0, "top_p": 1}), run("Yes.", tools=[PAY]))
+    reasons = {change.atom.title: change.atom.why_not for change in changes.changes.values()}
+    assert [bool(reason) for reason in reasons.values()].count(True) == 2
+    assert "records no parameters" in reasons["temperature: 0 → nothing"]
+    [change] = separate(run("No."), run("Yes.", parameters={"temperature": 0.5})).changes.values()
+    assert change.atom.testable
+
+
+def test_result_that_one_run_does_not_record_is_untestable() -> None:
+    def lookup(result: JSONObject | None) -> list[Spec]:
+        return [*run("No.")[:2], replace(tool("get_order", "", {"id": 7}, None), output=result), output("No.")]
+
+    [change] = separate(lookup({"price": 5}), lookup(None)).changes.values()
+    assert "does not record this output" in change.atom.why_not
+
+
+def test_message_of_one_run_only_has_no_parts() -> None:
+    """A part of its insertion would be combined with a part of its deletion, which no override accepts."""
+
+    def asked(*messages: JSONObject) -> list[Spec]:
+        return [agent(), model([system(PROMPT), user("Hello?"), *messages], reply("No.")), output("No.")]
+
+    for message in (user("Hurry up, please. It rains."), tool_message("c1", {"price": 5, "stock": 2})):
+        changes = separate(asked(), asked(message))
+        [change] = changes.changes.values()
+        assert changes.parts(change.atom) == []
 
 
 def test_setting_outside_the_request_is_untestable() -> None:

@@ -1,6 +1,7 @@
 """Confidence of a change of which only one direction could be tested."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 import pytest
@@ -36,6 +37,29 @@ def test_a_third_outcome_does_not_show_what_made_the_difference(outcome: ProbeOu
     changes = [Atom(id=name, category="prompt", title=name) for name in ("a", "b")]
     proof = prove(Case(question=QUESTION, atoms=changes, differs=True), OneWay(outcome), Budget(probes=50))
     assert (proof.primary, proof.confidence) == ([["a"]], confidence)
+
+
+@pytest.mark.parametrize(
+    ("lacks_models", "lacks_lookups", "is_derived", "confidence"),
+    [
+        (True, False, False, "low"),
+        (False, True, True, "low"),
+        (False, True, False, "high"),
+        (False, False, True, "medium"),
+    ],
+)
+def test_run_with_less_detail_shows_no_certain_cause(
+    lacks_models: bool, lacks_lookups: bool, is_derived: bool, confidence: str
+) -> None:
+    class Derived(Capitals):
+        def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+            return replace(super().probe(spec, allowance), derived=is_derived)
+
+    changes = [Atom(id=name, category="prompt", title=name) for name in ("a", "b")]
+    case = Case(question=QUESTION, atoms=changes, lacks_models=lacks_models, lacks_lookups=lacks_lookups)
+    proof = prove(case, Derived("Mast"), Budget(probes=50))
+    assert (proof.primary, proof.confidence) == ([["a"]], confidence)
+    assert ("records less" in proof.rule) is (confidence == "low")
 
 
 class Capitals:
