@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from replay.live.http_failures import retry_after_s
+from replay.live.http_failures import RETRYABLE, failure_code, retry_after_s
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 
@@ -41,3 +41,20 @@ def test_retry_after_seconds_and_dates(header: str, seconds: float | None) -> No
 def test_retry_after_is_never_negative(header: str) -> None:
     seconds = retry_after_s({"retry-after": header}, NOW)
     assert seconds is None or seconds >= 0
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "may_succeed_later"),
+    [
+        (400, "bad_request", False),
+        (407, "auth", False),
+        (413, "too_large", False),
+        (418, "refused", False),
+        (425, "refused", True),
+        (501, "server_error", False),
+        (522, "server_error", True),
+        (529, "overloaded", True),
+    ],
+)
+def test_status_has_one_meaning_for_every_server(status: int, code: str, may_succeed_later: bool) -> None:
+    assert (failure_code(status), status in RETRYABLE) == (code, may_succeed_later)
