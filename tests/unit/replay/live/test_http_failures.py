@@ -1,4 +1,4 @@
-"""Parsing of `Retry-After` headers."""
+"""What the HTTP statuses of failed calls mean, and parsing of `Retry-After` headers."""
 
 from datetime import UTC, datetime
 
