@@ -12,7 +12,7 @@ from traces.core.vocabulary import StepType
 TASK = [{"type": "text", "text": "Which invoices are open?"}]
 FOUND = {"toolCallId": "c1", "state": "output-available", "input": {"status": "open"}, "output": "B-7"}
 MARK = {"openai": {"itemId": "fc_1"}}
-ANSWER: list[dict[str, Any]] = [
+ANSWER: list[Any] = [
     {"type": "step-start"},
     {"type": "tool-find", **FOUND, "callProviderMetadata": MARK},
     {"type": "step-start"},
