@@ -94,7 +94,11 @@ class Reach:
             return self._state.depends_on_live(link.producer)
         if link.producer not in self._state.unfollowed_steps:
             return True
-        call = resolve_pointer(change.original, link.producer_path.removesuffix("/arguments"))
+        try:
+            call = resolve_pointer(change.original, link.producer_path.removesuffix("/arguments"))
+        except LookupError:
+            # The recorded answer is unreadable, so nothing shows what it requested.
+            return False
         return requests(ModelAnswer(change.current).message, as_object(call))
 
     def _unexplained_sources(self, node: Node) -> tuple[set[int], list[UnexplainedContent]]:
