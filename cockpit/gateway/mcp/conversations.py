@@ -8,7 +8,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -73,6 +73,22 @@ class Conversations:
         if (request := self._find(key, message[messages.MESSAGE_ID])) is not None:
             request.response = message
             request.change.set()
+
+    async def wait_for_end(
+        self, request: OpenRequest, ending: asyncio.Future[Any], *, patience_s: float | None = None
+    ) -> bool:
+        """Wait until a request has its response, or until its own stream ends; return whether that was soon enough.
+
+        A server may leave the stream open. After a cancellation it has a moment to end it.
+        """
+        change = asyncio.ensure_future(request.change.wait())
+        try:
+            await asyncio.wait([ending, change], timeout=patience_s, return_when=asyncio.FIRST_COMPLETED)
+            if request.is_cancelled and request.response is None:
+                await asyncio.wait([ending], timeout=_PATIENCE_S)
+            return ending.done() or change.done()
+        finally:
+            change.cancel()
 
     async def wait_for_response(self, key: ClientKey, request: OpenRequest) -> None:
         """Wait for the response in a stream by which the client goes on reading, while it has one or may open one."""

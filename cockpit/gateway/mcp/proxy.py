@@ -6,6 +6,7 @@ rerun does not offer it, which the protocol allows: what a server says during a 
 
 import asyncio
 import time
+from dataclasses import replace
 from functools import partial
 from typing import Final
 from uuid import uuid4
@@ -35,6 +36,8 @@ from traces.core.json_types import JSONObject
 
 _ALLOW: Final = [(b"allow", b"POST, DELETE")]
 _ERRORS: Final = 400
+# From then on a request is shown while it lasts.
+_LONG_CALL_S: Final = 1.0
 
 
 class Proxy:
@@ -141,48 +144,51 @@ class Proxy:
     async def _record_request(
         self, scope: Scope, request: OpenRequest, body: bytes, send: Send, session: Session, key: ClientKey
     ) -> None:
-        start, stream = time.time(), messages.MessageStream()
+        stream = messages.MessageStream()
+        # The answer, and why it did not arrive or only in part.
+        ending: asyncio.Future[tuple[Answer, str]] = asyncio.get_running_loop().create_future()
 
         async def pass_on(message: Message) -> None:
             for item in stream.add(message.get("body", b"")):
-                self._conversations.hear(key, item, request)
+                if messages.is_response(item):
+                    self._conversations.respond(key, item)
+                else:
+                    self._conversations.hear(key, item, request)
             await send(message)
 
-        try:
-            answer, problem = await self._forward(scope, body, pass_on, key[1])
-        except BaseException:
-            self._conversations.end(key, request)
-            raise
-        request.response = live.find_response(answer, request.message) or request.response
-        task = asyncio.create_task(self._end_request(request, answer, problem, start, session, key))
+        task = asyncio.create_task(self._end_request(request, ending, session, key))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        try:
+            ending.set_result(await self._forward(scope, body, pass_on, key[1]))
+        except BaseException:
+            ending.cancel()
+            raise
 
     async def _end_request(
-        self, request: OpenRequest, answer: Answer, problem: str, start: float, session: Session, key: ClientKey
+        self, request: OpenRequest, ending: asyncio.Future[tuple[Answer, str]], session: Session, key: ClientKey
     ) -> None:
-        """Record a request when its response is there, which may come in another stream that the client reads."""
-        is_refused = answer.status >= _ERRORS
+        """Record a request when its response is there, which may come in another stream that the client reads.
+
+        What lasts long is shown meanwhile, and remains where no response ever comes.
+        """
+        exchange = steps.Exchange(
+            server=key[1], request=request.message, response=None, start=time.time(), end=0, messages=request.messages
+        )
+        exchange = replace(exchange, client=steps.client_digest(key))
+        has_begun = False
         try:
-            if request.response is None and not is_refused and live.can_be_resumed(answer):
+            if not await self._conversations.wait_for_end(request, ending, patience_s=_LONG_CALL_S):
+                has_begun = True
+                self._journal.add(partial(exchange.first_line, session))
+                await self._conversations.wait_for_end(request, ending)
+            if _may_go_on(request, ending):
                 await self._conversations.wait_for_response(key, request)
         finally:
             self._conversations.end(key, request)
-            problem = "" if request.response else problem
-            exchange = steps.Exchange(
-                server=key[1],
-                request=request.message,
-                response=request.response,
-                start=start,
-                end=time.time(),
-                problem=problem or (f"HTTP {answer.status}" if is_refused else ""),
-                messages=request.messages,
-                open_questions=request.open_questions,
-                client=steps.client_digest(key),
-                failure=_failure(answer.status, answer.body) if is_refused else {},
-                is_cancelled=request.is_cancelled,
-            )
-            self._journal.add(lambda: exchange.lines(session))
+            if not ending.cancelled():
+                last_exchange = _ended(exchange, request, ending)
+                self._journal.add(partial(last_exchange.lines, session, has_begun=has_begun))
 
     async def _serve_rerun(
         self, scope: Scope, message: JSONObject, receive: Receive, send: Send, session: Session, key: ClientKey
@@ -282,6 +288,35 @@ class Proxy:
         if problem:
             await answer.fail(Refusal(status=502, reason=f"the MCP server did not answer: {problem}"), "")
         return answer, problem
+
+
+def _may_go_on(request: OpenRequest, ending: asyncio.Future[tuple[Answer, str]]) -> bool:
+    """Return whether a response may come in another stream than that of the request, which has ended."""
+    if not ending.done() or ending.cancelled():
+        return False
+    answer, _ = ending.result()
+    request.response = request.response or live.find_response(answer, request.message)
+    return request.response is None and answer.status < _ERRORS and live.can_be_resumed(answer)
+
+
+def _ended(
+    exchange: steps.Exchange, request: OpenRequest, ending: asyncio.Future[tuple[Answer, str]]
+) -> steps.Exchange:
+    """Return a request with what came back. The stream in which it came may still be open."""
+    problem, failure = "", JSONObject()
+    if ending.done():
+        answer, problem = ending.result()
+        if answer.status >= _ERRORS:
+            problem, failure = problem or f"HTTP {answer.status}", _failure(answer.status, answer.body)
+    return replace(
+        exchange,
+        response=request.response,
+        end=time.time(),
+        problem="" if request.response else problem,
+        open_questions=request.open_questions,
+        failure=failure,
+        is_cancelled=request.is_cancelled,
+    )
 
 
 def _failure(status: int, body: bytes) -> JSONObject:

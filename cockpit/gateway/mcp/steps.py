@@ -63,8 +63,26 @@ class Exchange:
     failure: JSONObject = field(default_factory=dict)
     id: str = field(default_factory=lambda: uuid4().hex)
 
-    def lines(self, session: Session) -> bytes:
-        """Return the events of the step that this is."""
+    def first_line(self, session: Session) -> bytes:
+        """Return the event of a request whose response may take long."""
+        number = events.number_at(session.start, self.start)
+        return _event_line(session, self.id, "tool_called", (number, self.start, self._beginning(session)))
+
+    def lines(self, session: Session, *, has_begun: bool = False) -> bytes:
+        """Return the events of the step that this is; if it `has_begun`, only the last one, with all that was said."""
+        beginning = self._beginning(session)
+        result: JSONObject = {
+            "tool_name": beginning["tool_name"],
+            "latency_ms": int((self.end - self.start) * 1000),
+            **messages.result_fields(self.response, self.problem, is_cancelled=self.is_cancelled),
+        }
+        if not has_begun:
+            return _event_lines(session, self.id, (self.start, beginning), (self.end, result))
+        number = events.number_at(session.start, self.end)
+        result["attributes"] = beginning["attributes"]
+        return _event_line(session, self.id, "tool_result", (number, self.end, result))
+
+    def _beginning(self, session: Session) -> JSONObject:
         call = messages.call_of(self.server, self.request)
         attributes: JSONObject = {MCP_SERVER: self.server, **({RERUN_CALL: self.id} if session.is_rerun else {})}
         if self.messages:
@@ -73,18 +91,7 @@ class Exchange:
             attributes[MCP_FAILURE] = self.failure
         if self.client:
             attributes |= {MCP_CLIENT: self.client, MCP_QUESTIONS: self.open_questions}
-        beginning: JSONObject = {
-            "tool_name": call.name,
-            "args": call.arguments,
-            "attributes": attributes,
-            INTERCEPTION_MARK: True,
-        }
-        result: JSONObject = {
-            "tool_name": call.name,
-            "latency_ms": int((self.end - self.start) * 1000),
-            **messages.result_fields(self.response, self.problem, is_cancelled=self.is_cancelled),
-        }
-        return _event_lines(session, self.id, (self.start, beginning), (self.end, result))
+        return {"tool_name": call.name, "args": call.arguments, "attributes": attributes, INTERCEPTION_MARK: True}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,11 +132,14 @@ def _event_lines(
     first_number = events.number_at(session.start, beginning[0])
     # Both may be in the same microsecond.
     last_number = max(first_number + 1, events.number_at(session.start, end[0]))
-    parts = (("tool_called", first_number, *beginning), ("tool_result", last_number, *end))
-    return b"".join(
-        events.event_line(session.run_id, id, number, type, at, payload, actor=_ACTOR)
-        for type, number, at, payload in parts
-    )
+    parts = (("tool_called", (first_number, *beginning)), ("tool_result", (last_number, *end)))
+    return b"".join(_event_line(session, id, type, fact) for type, fact in parts)
+
+
+def _event_line(session: Session, id: str, type: str, event: tuple[int, float, JSONObject]) -> bytes:
+    """Return an event: its number, its time, and its payload."""
+    number, at, payload = event
+    return events.event_line(session.run_id, id, number, type, at, payload, actor=_ACTOR)
 
 
 def answer(
