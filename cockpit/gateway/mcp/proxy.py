@@ -187,7 +187,7 @@ class Proxy:
         finally:
             self._conversations.end(key, request)
             if not ending.cancelled():
-                last_exchange = _ended(exchange, request, ending)
+                last_exchange = _final_exchange(exchange, request, ending)
                 self._journal.add(partial(last_exchange.lines, session, has_begun=has_begun))
 
     async def _serve_rerun(
@@ -299,7 +299,7 @@ def _may_go_on(request: OpenRequest, ending: asyncio.Future[tuple[Answer, str]])
     return request.response is None and answer.status < _ERRORS and live.can_be_resumed(answer)
 
 
-def _ended(
+def _final_exchange(
     exchange: steps.Exchange, request: OpenRequest, ending: asyncio.Future[tuple[Answer, str]]
 ) -> steps.Exchange:
     """Return a request with what came back. The stream in which it came may still be open."""
