@@ -41,7 +41,7 @@ def _inflate(chunks: Iterable[bytes]) -> Iterator[bytes]:
             yield decompressor.decompress(data, _PIECE)
             data = decompressor.unconsumed_tail or decompressor.unused_data.lstrip(b"\0")
     if decompressor is None:
-        raise EOFError("it is empty")
+        raise EOFError("it ends too early")
     yield decompressor.flush()
     if not decompressor.eof:
         raise EOFError("it ends too early")
