@@ -200,7 +200,7 @@ class Changes:
 
 def _is_insertion(slot: Slot, edit: JSONValue) -> bool:
     """Return whether one run alone has a message: an insertion and a deletion have no parts in common."""
-    return slot.category == "messages" and as_object(edit).get("op") in {"insert", "delete"}
+    return slot.category == "messages" and as_text(as_object(edit).get("op")) in {"insert", "delete"}
 
 
 def merge_entries(entries: Iterable[JSONObject]) -> list[JSONObject]:

@@ -195,7 +195,8 @@ def test_unreadable_steps_are_no_agreement() -> None:
     for side in sides:
         for step in side.steps[1:]:
             store.values.pop(step.output_ref, None)
-    report = report_of(*sides, store)
+    base, candidate = sides
+    report = report_of(base, candidate, store)
     assert (report.attribution.verdict, report.summary) == (
         "inconclusive",
         "The final answers differ. The cause may be in step 2 (model chat) and 1 more step, whose contents were not "
