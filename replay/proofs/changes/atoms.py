@@ -10,7 +10,7 @@ from replay.overrides.profile import ModelOverride, Override, OverrideProfile
 from replay.proofs.changes.hunks import Division, divide
 from replay.proofs.core.types import Atom, Atoms
 from traces.core.canonical import digest
-from traces.core.json_access import as_list, as_object, has_list, member, text_or_json
+from traces.core.json_access import as_list, as_object, as_text, has_list, member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 
 _FIELDWISE: Final = ("prompt", "model", "retrieval")

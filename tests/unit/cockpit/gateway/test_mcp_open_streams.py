@@ -10,8 +10,8 @@ import pytest
 from cockpit.gateway.mcp import proxy, servers
 from cockpit.gateway.mcp.proxy import Proxy
 from cockpit.gateway.routes import McpRoute
-from cockpit.gateway.transport.asgi import Message
 from cockpit.http.gateway_sessions import Session
+from cockpit.http.transfer.asgi import Message
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing import forkpoint_events
 
