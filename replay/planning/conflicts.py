@@ -89,7 +89,7 @@ def idle_reexecution(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRe
         first = idle[0]
         detail = (
             f"the policy makes calls again, but nothing is configured to execute step {first.no} "
-            f"({first.type} {first.model or first.callee}{_missing_provider(first)})"
+            f"({first.type} {first.model or first.callee}){_missing_provider(first)}"
         )
         yield PlanRefusal(code="policy_conflict", detail=detail, where="/policy/order", step=first.no)
 
@@ -97,7 +97,7 @@ def idle_reexecution(policy: Policy, events: Sequence[Event]) -> Iterator[PlanRe
 def _missing_provider(node: Node) -> str:
     if node.type is not StepType.MODEL:
         return ""
-    return f" of provider {node.provider}" if node.provider else ", recorded without a provider"
+    return f": no provider is “{node.provider}”" if node.provider else ": it was recorded without a provider"
 
 
 def not_executed(policy: Policy, events: Sequence[Event]) -> list[Node]:
