@@ -17,7 +17,7 @@ import type { RunSearch } from "./search";
 import { SelectedStep, Selection, type SelectedRef } from "./selection";
 import { StepPanel } from "./step/StepPanel";
 import { StepsPanel } from "./steps/StepsPanel";
-import { usePrint } from "./usePrint";
+import { usePrint } from "./header/usePrint";
 import { isWide, useStepPanel } from "./useStepPanel";
 import { defaultView, firstStep } from "./views";
 

@@ -13,7 +13,7 @@ import { BisectDialog } from "@/features/bisections/BisectDialog";
 import { paths } from "@/app/paths";
 import { Kbd } from "@/ui/keyboard/Kbd";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { usePrint } from "../usePrint";
+import { usePrint } from "./usePrint";
 
 /** What can be found out about a run beyond its steps: menu items, and the dialog that one of them opens. */
 export function useRunTools(run: RunDetail): { items: ReactElement; dialog: ReactElement | null } {
