@@ -19,6 +19,8 @@ from cockpit.cli.errors import Exit, Failure, failure_from_problem
 from traces.core.json_access import as_object
 
 _TIMEOUT = httpx2.Timeout(300, connect=10)
+# An import says nothing while it waits for its turn and reads a large file.
+_TIMEOUT_OF_IMPORTS = httpx2.Timeout(3600, connect=10)
 # The beginning of an operating system error.
 _ERROR_NUMBER = re.compile(r"^\[Errno -?\d+\] ")
 
@@ -77,7 +79,8 @@ class Api:
     @contextlib.contextmanager
     def lines(self, path: str, **request: Any) -> Iterator[Iterator[str]]:
         """Yield the lines of the response as they arrive."""
-        with self._stream("POST", path, headers={"accept": "application/x-ndjson"}, **request) as response:
+        headers = {"accept": "application/x-ndjson"}
+        with self._stream("POST", path, headers=headers, timeout=_TIMEOUT_OF_IMPORTS, **request) as response:
             yield response.iter_lines()
 
     def start_worker(self) -> None:

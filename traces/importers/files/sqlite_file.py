@@ -88,7 +88,7 @@ class Database:
         """Yield the rows of a table as objects; `rest` follows the table's name in the query."""
         names = self._tables[table]
         column_list = ", ".join(f'"{name}"' for name in names)
-        for row in self.select(f"{column_list} FROM {table} {rest}", values):
+        for row in self.select(f'{column_list} FROM "{table}" {rest}', values):
             yield {name: _json_value(value) for name, value in zip(names, row, strict=True)}
 
     def select(self, query: str, values: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
@@ -125,7 +125,7 @@ class Database:
     def _readable_columns(self, table: str) -> list[str]:
         """Return the wanted columns that the table has. Raises `BadFile` for generated columns."""
         present = {}
-        for _, name, *_, hidden in self._connection.execute(f"PRAGMA table_xinfo({table})"):
+        for _, name, *_, hidden in self._connection.execute(f'PRAGMA table_xinfo("{table}")'):
             if hidden in _GENERATED_KINDS:
                 raise BadFile(
                     "generated columns compute their content and cannot be imported", f"table {table}, column {name}"

@@ -9,6 +9,7 @@ import pytest
 
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
+from traces.importers.files.sqlite_file import all_rows
 from traces.importers.formats.frameworks import krabs_db
 
 SESSIONS = "CREATE TABLE sessions (id TEXT, model TEXT, created_at INTEGER)"
@@ -64,3 +65,8 @@ def test_computed_content_is_refused(statements: Sequence[str], problem: str) ->
 def test_plain_databases_are_read() -> None:
     [run] = krabs_db.parse(Source(name="krabs.db", data=database(SESSIONS, MESSAGES, *ROWS)))
     assert (run.external_id, len(run.steps) > 0) == ("s", True)
+
+
+def test_tables_may_have_the_names_of_keywords() -> None:
+    data = database('CREATE TABLE "order" ("group" TEXT)', """INSERT INTO "order" VALUES ('a')""")
+    assert [*all_rows(data)] == [("order", {"group": "a"})]
