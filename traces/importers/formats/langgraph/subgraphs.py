@@ -4,14 +4,25 @@ The namespace of a subgraph's checkpoints, `node:task|node:task`, ends with the 
 of a subgraph begins with messages of the graph around it, and its new messages come back into the state of that graph.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from traces.core.json_access import as_text
+from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 
 _CONVERSATION = frozenset({StepType.TURN, StepType.OUTPUT})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Subgraph:
+    """The steps of a subgraph below the node with the key `task`, which ran it."""
+
+    task: str
+    steps: list[RecordedStep]
+    metadata: JSONObject
 
 
 def outer_thread(thread: str) -> str:
@@ -20,18 +31,27 @@ def outer_thread(thread: str) -> str:
     return outer if ":" in node else ""
 
 
-def nest(runs: dict[str, RecordedRun]) -> Iterator[RecordedRun]:
+def _depth(thread: str) -> int:
+    return thread.count("|") + bool(outer_thread(thread))
+
+
+def nest(runs: Mapping[str, RecordedRun]) -> Iterator[RecordedRun]:
     """Yield the runs, by threads, with those of subgraphs inside the runs around them."""
-    for thread in sorted(runs, key=lambda name: name.count("|"), reverse=True):
+    keys = {thread: {step.key for step in run.steps} for thread, run in runs.items()}
+    subgraphs: dict[str, list[_Subgraph]] = defaultdict(list)
+    outermost: dict[str, RecordedRun] = {}
+    for thread in sorted(runs, key=_depth, reverse=True):
+        run = _with_subgraphs(runs[thread], subgraphs[thread])
         outer, task = outer_thread(thread), thread.rpartition(":")[2]
-        if outer in runs and any(step.key == task for step in runs[outer].steps):
-            runs[outer] = _with_subgraph(runs[outer], runs.pop(thread), task)
-    yield from runs.values()
+        if task in keys.get(outer, ()):
+            subgraphs[outer].append(_subgraph(run, task))
+        else:
+            outermost[thread] = run
+    yield from (outermost[thread] for thread in runs if thread in outermost)
 
 
-def _with_subgraph(run: RecordedRun, subgraph: RecordedRun, task: str) -> RecordedRun:
-    """Return the run with the steps of a subgraph instead of those that the node has of the same messages."""
-    root, *steps = subgraph.steps
+def _subgraph(run: RecordedRun, task: str) -> _Subgraph:
+    root, *steps = run.steps
     containers = {step.key for step in (root, *steps) if step is root or step.type in _CONVERSATION}
     keys = {step.key: task if step.key in containers else f"{task}/{step.key}" for step in (root, *steps)}
     inner = [
@@ -39,20 +59,35 @@ def _with_subgraph(run: RecordedRun, subgraph: RecordedRun, task: str) -> Record
         for step in steps
         if step.key not in containers
     ]
-    by_message = {id: step.key for step in inner if (id := _message(step))}
-    copies = {step.key: by_message[_message(step)] for step in run.steps if _is_copy(step, task, by_message)}
-    outer = [replace(step, links=_links(step, copies)) for step in run.steps if step.key not in copies]
-    index = next(index for index, step in enumerate(outer) if step.key == task)
-    node = replace(outer[index], attributes={**outer[index].attributes, "subgraph": subgraph.metadata})
-    return replace(run, steps=(*outer[:index], node, *inner, *outer[index + 1 :]))
+    return _Subgraph(task=task, steps=inner, metadata=run.metadata)
+
+
+def _with_subgraphs(run: RecordedRun, subgraphs: Sequence[_Subgraph]) -> RecordedRun:
+    """Return the run with the steps of subgraphs instead of those that their nodes have of the same messages."""
+    inner_steps: dict[str, list[RecordedStep]] = defaultdict(list)
+    for subgraph in subgraphs:
+        inner_steps[subgraph.task] += subgraph.steps
+    originals = {
+        (task, id): step.key for task, steps in inner_steps.items() for step in steps if (id := _message(step))
+    }
+    copies = {
+        step.key: originals[step.parent or "", _message(step)]
+        for step in run.steps
+        if (step.parent, _message(step)) in originals
+    }
+    metadata = {subgraph.task: subgraph.metadata for subgraph in subgraphs}
+    steps: list[RecordedStep] = []
+    for step in run.steps:
+        if step.key in copies:
+            continue
+        facts: JSONObject = {"subgraph": metadata[step.key]} if step.key in metadata else {}
+        steps.append(replace(step, links=_links(step, copies), attributes={**step.attributes, **facts}))
+        steps += inner_steps.get(step.key, ())
+    return replace(run, steps=tuple(steps)) if subgraphs else run
 
 
 def _message(step: RecordedStep) -> str:
     return as_text(step.attributes.get("message_id"))
-
-
-def _is_copy(step: RecordedStep, task: str, by_message: dict[str, str]) -> bool:
-    return step.parent == task and _message(step) in by_message
 
 
 def _links(step: RecordedStep, keys: dict[str, str]) -> tuple[str, ...]:
