@@ -56,8 +56,6 @@ def is_accepted(sample: Sample, format: str | None) -> bool:
 def get_importer(name: str) -> Importer:
     importer = next((importer for importer in IMPORTERS if importer.name == name), None)
     if importer is None:
-        raise BadFile(
-            f"“{name}” is not a format: choose from {', '.join([*(importer.name for importer in IMPORTERS), BUNDLE])}",
-            "/format",
-        )
+        names = ", ".join([*(importer.name for importer in IMPORTERS), BUNDLE])
+        raise BadFile(f"“{name[:80]}” is not a format: choose from {names}", "/format")
     return importer
