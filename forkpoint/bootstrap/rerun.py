@@ -91,9 +91,11 @@ def _run(
         session = _open(server, f"/reruns/{options.resume}/resume", {"allow_tools": options.allow_tool})
     else:
         limits = {
-            "max_cost_usd": options.max_cost,
-            "max_live_calls": options.max_live_calls,
-            "deadline_s": options.timeout,
+            "allow_tools": options.allow_tool,
+            "ask_tools": options.ask_tool if has_terminal() else [],
+            "hook_tools": options.hook_tool,
+            "budget": _budget(options),
+            "pauses": options.pauses,
         }
         session = open_rerun(server, {"run": options.run, **limits, **changes})
     if changes or options.resume:
