@@ -54,7 +54,7 @@ def totals(comparison: Comparison) -> list[SectionItem]:
     base, candidate = comparison.base.run, comparison.candidate.run
     groups: dict[str, tuple[JSONObject, JSONObject]] = {
         "status": ({"status": base.status}, {"status": candidate.status}),
-        "totals": (_totals(comparison.base), _totals(comparison.candidate)),
+        "totals": _comparable(_totals(comparison.base), _totals(comparison.candidate)),
         "labels": (_labels(base), _labels(candidate)),
     }
     # The metadata of a replay always differs from its source's.
@@ -84,6 +84,12 @@ def _totals(side: Side) -> JSONObject:
         "cost in USD": run.cost_usd,
         "duration in ms": duration,
     }
+
+
+def _comparable(base: JSONObject, candidate: JSONObject) -> tuple[JSONObject, JSONObject]:
+    """Return what is known of both runs: one that is unknown is not known to differ."""
+    names = [name for name in base if base[name] is not None and candidate[name] is not None]
+    return {name: base[name] for name in names}, {name: candidate[name] for name in names}
 
 
 def _labels(run: RunFacts) -> JSONObject:

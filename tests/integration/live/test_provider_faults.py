@@ -105,9 +105,9 @@ def _forever(piece: bytes, kind: str = "text/event-stream", pause_s: float = 0.0
     return respond
 
 
-def _whole_completion(exchange: Exchange, protocol: str) -> None:
-    """A complete answer without streaming, as from a server that does not support it."""
-    exchange.status(200, {"choices": [{"message": {"role": "assistant", "content": "Half"}, "finish_reason": "stop"}]})
+def _other_json(exchange: Exchange, protocol: str) -> None:
+    """A complete document that is no answer, as from a proxy."""
+    exchange.status(200, {"object": "list", "data": []})
 
 
 def _broken_arguments(exchange: Exchange, protocol: str) -> None:
@@ -210,7 +210,7 @@ FAULTS: Final = (
         lambda exchange, protocol: exchange.status(200, "<html>login</html>", content_type="text/html"),
         "invalid_response",
     ),
-    Fault("no stream", _whole_completion, "invalid_response"),
+    Fault("another document", _other_json, "invalid_response"),
     Fault("broken arguments", _broken_arguments, "invalid_response"),
     Fault("an argument that is no number", _arguments('{"id": NaN}'), "invalid_response"),
     Fault("an argument beyond all numbers", _arguments('{"id": 1e999}'), "invalid_response"),
