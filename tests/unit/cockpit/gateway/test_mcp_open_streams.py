@@ -26,6 +26,7 @@ class OpenStream:
     def __init__(self, *messages: Any) -> None:
         self.events = [b"data: " + orjson.dumps(message) + b"\n\n" for message in messages]
         self.lines: list[bytes] = []
+        self.noted = asyncio.Event()
 
     async def exchange(self, method: str, url: str, headers: Any, body: bytes, answer: Any) -> str:
         await answer.start(200, {"content-type": "text/event-stream"})
@@ -36,10 +37,11 @@ class OpenStream:
 
     def add(self, lines: Any) -> None:
         self.lines.append(lines())
+        self.noted.set()
 
 
 async def _call(server: Any) -> None:
-    """Let a client call a tool, wait for a moment, and go."""
+    """Let a client call a tool, wait until something is noted of it, and go."""
     bodies = iter([{"type": "http.request", "body": orjson.dumps(CALL)}])
 
     async def receive() -> Message:
@@ -49,19 +51,23 @@ async def _call(server: Any) -> None:
         """Read nothing."""
 
     scope = {"method": "POST", "headers": []}
-    with suppress(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await Proxy(server, server).serve(scope, receive, send, Session(run_id="r1", start=0), McpRoute(server="d"))
+    session, route = Session(run_id="r1", start=0), McpRoute(server="d")
+    client = asyncio.create_task(Proxy(server, server).serve(scope, receive, send, session, route))
+    await server.noted.wait()
+    client.cancel()
+    with suppress(asyncio.CancelledError):
+        await client
 
 
 @pytest.mark.parametrize(
-    ("messages", "status", "output"), [((LOG, RESPONSE), "ok", "found"), ((LOG,), "partial", None)]
+    ("messages", "long_s", "status", "output"),
+    [((LOG, RESPONSE), 600, "ok", "found"), ((LOG,), 0.01, "partial", None)],
 )
 def test_request_is_recorded_while_its_stream_is_open(
-    monkeypatch: pytest.MonkeyPatch, messages: tuple[Any, ...], status: str, output: str | None
+    monkeypatch: pytest.MonkeyPatch, messages: tuple[Any, ...], long_s: float, status: str, output: str | None
 ) -> None:
     monkeypatch.setattr(servers, "address", lambda _: "http://desk")
-    monkeypatch.setattr(proxy, "_LONG_CALL_S", 0.01)
+    monkeypatch.setattr(proxy, "_LONG_CALL_S", long_s)
     server = OpenStream(*messages)
     asyncio.run(_call(server))
     [run] = forkpoint_events.parse([Source(name="events", data=b"".join(server.lines))])
