@@ -91,7 +91,7 @@ run: setup ## serve Forkpoint with the demo on this machine
 # In parallel, because tests wait for processes and timers about half of the time; the longest part first. On a new clone,
 # checks and unit tests run while the interface is built; the other short parts wait, or they would take the lanes.
 PARTS := test-distributed test-embedded test-recordings test-reruns test-browser check test-unit test-semantic test-attribution
-LANES ?= 9
+LANES ?= 6
 test: .make/venv ## run all checks and tests: unit, attribution, both databases, browser, embeddings
 	@echo "Running $(LANES) parts in parallel; each prints its result when it finishes."
 	@$(MAKE) --jobs=$(LANES) --keep-going $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
