@@ -12,7 +12,7 @@ from django.db import Error as DatabaseError
 from replay.live import egress, pricing
 from replay.live.providers import anthropic_protocol, openai_protocol, responses_protocol
 from replay.live.providers.configuration import api_key, configured_providers
-from replay.live.providers.failures import INCOMPLETE, classify, garbage
+from replay.live.providers.failures import INCOMPLETE, Interruption, classify, garbage
 from replay.live.providers.types import (
     Cancelled,
     IsCancelled,
@@ -125,7 +125,10 @@ def _read(
 
 
 def _whole_pieces(provider: Provider, stream: Any, protocol: _Protocol) -> list[JSONObject]:
-    pieces = protocol.pieces(as_object(orjson.loads(stream.response.read())))
+    body = as_object(orjson.loads(stream.response.read()))
+    if body.get("error"):
+        raise Interruption(body)
+    pieces = protocol.pieces(body)
     if not pieces:
         raise garbage(provider, "its JSON contains no message")
     return pieces

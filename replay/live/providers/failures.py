@@ -11,7 +11,7 @@ from replay.live.egress import CompressedAnswer, EgressRefusal, EndlessAnswer
 from replay.live.http_failures import RETRYABLE, failure_code, retry_after_s
 from replay.live.providers.types import Provider, ProviderError
 from traces.core.json_access import as_object, as_string
-from traces.core.json_types import JSONObject
+from traces.core.json_types import JSONObject, JSONValue
 
 # Type of an error event inside a stream: its code, and whether the same call may succeed later.
 _IN_STREAM: Final = {
@@ -23,6 +23,8 @@ _IN_STREAM: Final = {
     "permission_error": ("auth", False),
     "not_found_error": ("not_found", False),
     "request_too_large": ("too_large", False),
+    "rate_limit_exceeded": ("rate_limited", True),
+    "invalid_prompt": ("bad_request", False),
     "insufficient_quota": ("quota", False),
     "billing_hard_limit_reached": ("quota", False),
     "billing_error": ("quota", False),
@@ -31,6 +33,14 @@ _IN_STREAM: Final = {
 _FINAL_CODES: Final = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _DETAIL: Final = 500
 INCOMPLETE: Final = "incomplete_stream"
+
+
+class Interruption(Exception):
+    """An error in place of an answer that a provider had accepted to give; `body` is what it says."""
+
+    def __init__(self, body: JSONValue) -> None:
+        super().__init__(as_string(as_object(body).get("error")) or "it gave no reason")
+        self.body = body
 
 
 def classify(error: Exception, provider: Provider, key: str) -> ProviderError:
@@ -50,7 +60,7 @@ def classify(error: Exception, provider: Provider, key: str) -> ProviderError:
     if isinstance(status, int) and status >= 300:
         return _status_error(error, status, provider, key)
     if isinstance(error, json.JSONDecodeError | ValidationError | UnicodeError | RecursionError):
-        return garbage(provider, "its stream violates the protocol")
+        return garbage(provider, "its answer violates the protocol")
     if isinstance(error, httpx2.TransportError) or any(isinstance(c, httpx2.TransportError) for c in _causes(error)):
         return ProviderError(
             f"the connection to {provider.name} failed: {_root(error)}", code="network", retryable=True

@@ -5,29 +5,25 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from replay.live.providers.failures import garbage, incomplete
-from replay.live.providers.types import ModelCall, OnText, Provider, ProviderError, StreamResult, Usage
+from replay.live.providers.failures import Interruption, garbage, incomplete
+from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
 from traces.core.json_access import as_list, as_object, as_objects, as_text, member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.formats.chats.openai_items import normalize_response
 
 _PARAMETERS: Final = frozenset({"temperature", "top_p", "parallel_tool_calls", "reasoning", "top_logprobs"})
 _CONVERTED_PARAMETERS: Final = frozenset({"max_tokens", "tool_choice", "reasoning_effort", "verbosity", "instructions"})
-
-
 # The last event of a stream, with the whole response.
 _ENDS: Final = frozenset({"response.completed", "response.incomplete"})
 _FAILURES: Final = frozenset({"response.failed", "error"})
-
-
-# Codes of failures after which the same call may succeed.
-_PASSING: Final = frozenset({"server_error", "rate_limit_exceeded"})
+_TEXT_DELTA: Final = "response.output_text.delta"
+_TEXT_DELTAS: Final = frozenset({_TEXT_DELTA, "response.refusal.delta"})
 
 
 class _Event(BaseModel):
     type: str
-    delta: JSONValue = None
-    response: JSONObject | None = None
+    delta: Any = None
+    response: dict[str, Any] | None = None
     code: str | None = None
     message: str | None = None
 
@@ -52,8 +48,14 @@ def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
 
 
 def pieces(body: JSONObject) -> list[JSONObject]:
-    """Return a whole answer as the last event of a stream; empty if it is none."""
-    return [{"type": "response.completed", "response": body}] if isinstance(body.get("output"), list) else []
+    """Return a whole answer as the events of a stream; empty if it is none."""
+    if not isinstance(body.get("output"), list):
+        return []
+    parts = [part for item in as_objects(body["output"]) for part in as_objects(item.get("content"))]
+    deltas: list[JSONObject] = [
+        {"type": _TEXT_DELTA, "delta": part["text"]} for part in parts if part.get("type") == "output_text"
+    ]
+    return [*deltas, {"type": "response.completed", "response": body}]
 
 
 class Assembly:
@@ -65,43 +67,33 @@ class Assembly:
         self._response: JSONObject | None = None
 
     def add(self, event: Any) -> int:
-        """Add one event from the SDK; returns the number of characters in it."""
+        """Add one event from the SDK; returns the number of characters in it. Raises `Interruption`."""
         read = _Event.model_validate(
             event.model_dump(exclude_unset=True, warnings=False) if isinstance(event, BaseModel) else event
         )
         if read.type in _FAILURES:
-            raise self._failure(as_object(as_object(read.response).get("error")) or read.model_dump())
+            raise Interruption((read.response or {}).get("error") or {"code": read.code, "message": read.message})
         if read.type in _ENDS:
             self._response = read.response
         text = as_text(read.delta)
-        if text and read.type in ("response.output_text.delta", "response.refusal.delta"):
+        if text and read.type in _TEXT_DELTAS:
             self._on_text(text)
         return len(text)
 
     def result(self, *, is_whole: bool) -> StreamResult:
-        """Return the answer."""
+        """Return the answer, which is complete with its last event."""
         if self._response is None:
             raise incomplete(self._provider)
-        if is_whole and self._response.get("error"):
-            raise self._failure(as_object(self._response["error"]))
         answer = normalize_response(self._response)
         if answer.output is None:
             raise garbage(self._provider, "its response contains no message")
-        message = as_object(answer.output["message"])
-        if is_whole and (text := as_text(message.get("content"))):
-            self._on_text(text)
         usage = answer.usage
         return StreamResult(
-            message=message,
+            message=as_object(answer.output["message"]),
             finish_reason=as_text(answer.output.get("finish_reason")),
             usage=Usage(tokens_in=usage.tokens_in, tokens_out=usage.tokens_out, tokens_cached=usage.tokens_cached),
             served_model=answer.model,
         )
-
-    def _failure(self, error: JSONObject) -> ProviderError:
-        code, message = as_text(error.get("code")), as_text(error.get("message"))
-        detail = f"{self._provider.name} interrupted its answer with an error: {message or code or 'no reason given'}"
-        return ProviderError(detail, code="server_error", retryable=not code or code in _PASSING)
 
 
 def _items(message: JSONObject) -> Iterator[JSONValue]:

@@ -6,8 +6,8 @@ import pytest
 from pytest_django import Settings
 
 from tests.support.servers.provider_server import Exchange, ProviderServer
-from tests.support.servers.two_providers import QUESTION, ask, failure, two_providers
-from traces.core.json_types import JSONObject
+from tests.support.servers.two_providers import KEY, QUESTION, ask, failure, two_providers
+from traces.core.json_types import JSONObject, JSONValue
 
 pytestmark = pytest.mark.divided
 
@@ -26,9 +26,21 @@ _WHOLE_ANSWERS: dict[str, list[tuple[JSONObject, JSONObject]]] = {
             {"message": {"role": "assistant", "content": "On its way."}, "finish_reason": "length"},
         ),
         (
-            {"choices": [{"message": {"tool_calls": [
-                {"id": "a", "type": "function", "function": {"name": "get_order", "arguments": '{"id": 7}'}}
-            ]}}]},
+            {
+                "choices": [
+                    {
+                        "message": {
+                            "tool_calls": [
+                                {
+                                    "id": "a",
+                                    "type": "function",
+                                    "function": {"name": "get_order", "arguments": '{"id": 7}'},
+                                }
+                            ]
+                        }
+                    }
+                ]
+            },
             {"message": {"role": "assistant", "content": None, "tool_calls": [_CALL]}},
         ),
     ],
@@ -42,7 +54,7 @@ _WHOLE_ANSWERS: dict[str, list[tuple[JSONObject, JSONObject]]] = {
             {"message": {"role": "assistant", "content": None, "tool_calls": [_CALL]}},
         ),
     ],
-}  # fmt: skip
+}
 
 
 def _whole(body: JSONObject) -> Callable[[Exchange], None]:
@@ -91,8 +103,10 @@ def test_responses_api_answers_in_a_stream_or_as_a_whole(server: ProviderServer)
         (_respond_with({"type": "response.created", "response": {"output": []}}), "incomplete_stream", True),
         (_respond_with({"type": "error", "code": "server_error", "message": "m"}), "server_error", True),
         (
-            _respond_with({"type": "response.failed", "response": {"error": {"code": "invalid_prompt"}}}),
-            "server_error",
+            _respond_with(
+                {"type": "response.failed", "response": {"error": {"code": "invalid_prompt", "message": KEY}}}
+            ),
+            "bad_request",
             False,
         ),
         (_respond_with({"type": "response.completed", "response": {"output": []}}), "invalid_response", True),
@@ -114,6 +128,23 @@ def test_whole_answers_of_servers_that_never_stream_are_read(server: ProviderSer
         answer = ask(provider)
         assert answer.output == output
         assert (answer.tokens_in, answer.tokens_out, answer.served_model) == (10, 2, "served-1")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        ({"type": "overloaded_error", "message": "too busy"}, "overloaded", "too busy"),
+        ("no such model", "server_error", "no such model"),
+    ],
+)
+@pytest.mark.parametrize("provider", ["chat", "claude"])
+def test_error_in_place_of_a_whole_answer_is_named(
+    server: ProviderServer, provider: str, error: JSONValue, code: str, message: str
+) -> None:
+    server.respond = _whole({"error": error})
+    problem = failure(provider)
+    assert problem.code == code
+    assert message in str(problem)
 
 
 @pytest.mark.parametrize("text", ["{not json", "[]", "{}", '{"choices": []}', '{"choices": 5}', '{"content": 5}'])

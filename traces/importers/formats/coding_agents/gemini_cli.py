@@ -8,7 +8,7 @@ that answered several calls with each of them. A call of a subagent has the id o
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, has_list, has_object, has_string, omit
+from traces.core.json_access import as_list, as_object, as_objects, as_text, has_list, has_object, has_string, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -47,11 +47,16 @@ def sniff(sample: Sample) -> float:
 
 def keys(source: Source) -> set[str]:
     """Return the ids of the sessions of a file, and of those of the subagents that its calls started."""
+    ids: set[str] = set()
     try:
-        runs = [*_parse(source)]
+        for body, _ in source.entries():
+            ids.add(as_text(body.get("sessionId")))
+            for holder in (body, as_object(body.get("$set"))):
+                for message in (holder, *as_objects(holder.get("messages"))):
+                    ids |= {as_text(call.get("agentId")) for call in as_objects(message.get("toolCalls"))}
     except BadFile:
         return set()
-    return {id for run in runs for id in (run.external_id, *_agents(run))}
+    return ids - {""}
 
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:

@@ -83,7 +83,8 @@ class _Graph:
         if not self.snapshots:
             self.add_state({}, {}, STREAM)
         texts = (as_text(error.get(name)) for name in ("error", "message"))
-        self.snapshots[-1]["tasks"] = [{"name": "run", "error": ": ".join(filter(None, texts)) or "error"}]
+        task: JSONObject = {"name": "run", "error": ": ".join(filter(None, texts)) or "error"}
+        self.snapshots[-1]["tasks"] = [*as_list(self.snapshots[-1].get("tasks")), task]
 
     def add_checkpoint(self, payload: JSONObject, time: JSONValue) -> None:
         config = {**self.config, **as_object(as_object(payload.get("config")).get("configurable"))}

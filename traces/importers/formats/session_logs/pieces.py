@@ -61,7 +61,8 @@ class Pieces:
         answer, self._answer = self._answer, None
         if answer is None or self._has_results:
             return None
-        self._messages = [message for message in self._messages if message.value is not answer]
+        # Whatever follows an answer ends it.
+        self._messages.pop()
         return answer
 
     def annotate(self, facts: JSONObject) -> None:

@@ -31,6 +31,8 @@ from traces.importers.formats.tracing import langfuse_export, langfuse_scores
 from traces.importers.formats.tracing.langfuse_observations import build_observation, forkpoint_metadata
 
 FORMAT = "langfuse"
+# Each run of the session has them.
+_MOST_SESSION_SCORES: Final = 100
 _OBSERVATION_KINDS: Final = frozenset(
     {
         "event",
@@ -154,19 +156,29 @@ def _read_traces(sources: Sequence[Source]) -> dict[str, _Trace]:
 def _add_session_scores(traces: dict[str, _Trace], sources: Sequence[Source]) -> None:
     """Give the scores of sessions to the traces of these; scores of other things are problems of their files."""
     traces_by_session: dict[str, list[_Trace]] = {}
+    scores_by_session: dict[str, list[JSONValue]] = {}
     scores = traces.pop("", _Trace()).scores
     for trace in traces.values():
         owner = first_member({**_owners([*trace.observations.values()]), **trace.body}, "sessionId")
         traces_by_session.setdefault(as_text(owner), []).append(trace)
+    refused_scores: dict[str, list[JSONObject]] = {}
     for score in map(as_object, scores):
         session = as_text(score.get("sessionId"))
-        session_traces = traces_by_session.get(session, []) if session else []
-        for trace in session_traces:
-            trace.session_scores.append({name: item for name, item in score.items() if item is not None})
-        if not session_traces:
-            name = as_text(score.get("name"))
-            detail = f"the score “{name[:60]}” is of no trace: import the traces of its session with it"
-            _refuse(as_text(first_member(score, "id", "name")), sources, detail)
+        session_scores = scores_by_session.setdefault(session, [])
+        if not session or session not in traces_by_session:
+            refused_scores.setdefault("of no trace: import the traces of its session with it", []).append(score)
+        elif len(session_scores) == _MOST_SESSION_SCORES:
+            reason = f"left out: its session has more than {_MOST_SESSION_SCORES}"
+            refused_scores.setdefault(reason, []).append(score)
+        else:
+            session_scores.append({name: item for name, item in score.items() if item is not None})
+    for session in scores_by_session.keys() & traces_by_session.keys() - {""}:
+        for trace in traces_by_session[session]:
+            trace.session_scores = scores_by_session[session]
+    for reason, (score, *more_scores) in refused_scores.items():
+        verb = f"and {len(more_scores)} more are" if more_scores else "is"
+        detail = f"the score “{as_text(score.get('name'))[:60]}” {verb} {reason}"
+        _refuse(as_text(first_member(score, "id", "name")), sources, detail)
 
 
 def _refuse(trace_id: str, sources: Sequence[Source], detail: str) -> None:

@@ -11,7 +11,7 @@ import type { RunDetail } from "@/api/schema";
 import { timeAgo } from "@/ui/format/numbers";
 import { BisectDialog } from "@/features/bisections/BisectDialog";
 import { paths } from "@/app/paths";
-import { Kbd } from "@/ui/keyboard/Kbd";
+import { Kbd, Keys } from "@/ui/keyboard/Kbd";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { usePrint } from "./usePrint";
 
@@ -48,11 +48,7 @@ export function useRunTools(run: RunDetail): { items: ReactElement; dialog: Reac
         <CalibrateItem run={run} />
         <Menu.Item
           leftSection={<IconPrinter size={15} />}
-          rightSection={
-            <>
-              <Kbd>Ctrl</Kbd> <Kbd>p</Kbd>
-            </>
-          }
+          rightSection={<Keys keys="mod+p" />}
           onClick={() => void print()}
         >
           Print

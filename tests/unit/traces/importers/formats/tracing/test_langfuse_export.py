@@ -181,3 +181,22 @@ def test_scores_of_sessions_belong_to_their_traces() -> None:
     (session_score,) = as_objects(run.metadata["session_scores"])
     assert (session_score["name"], session_score["value"]) == ("calm", 0.9)
     assert problems == ["the score “short” is of no trace: import the traces of its session with it"]
+
+
+def test_each_run_of_a_session_has_at_most_a_hundred_of_its_scores() -> None:
+    times = {"startTime": "2026-03-01T10:00:00Z"}
+    traces = [
+        {
+            **EXPORT,
+            "id": f"t{no}",
+            "sessionId": "s-1",
+            "scores": [],
+            "observations": [{"id": f"g{no}", "type": "TOOL", **times}],
+        }
+        for no in range(2)
+    ]
+    common = {"traceId": None, "sessionId": "s-1", "dataType": "NUMERIC", "value": 1}
+    scores = [{**common, "id": f"sc-{no}", "name": f"n{no}"} for no in range(102)]
+    runs, problems = import_values({"data": traces}, {"data": scores})
+    assert [len(as_objects(run.metadata["session_scores"])) for run in runs] == [100, 100]
+    assert problems == ["the score “n100” and 1 more are left out: its session has more than 100"]
