@@ -22,6 +22,7 @@ from traces.importers.files.errors import LISTED_PROBLEMS, BadFile, Problems
 from traces.importers.files.sample import SIZE, Sample
 from traces.importers.files.source import Source
 from traces.importers.importer import Importer
+from traces.importers.otlp import message_frames
 from traces.reading.progress import (
     Allow,
     BundleRead,
@@ -150,6 +151,11 @@ def _read_recording(
     state: _Reading, number: int, file: NamedFile, sample: Sample, stream: IO[bytes], total: int
 ) -> Iterator[Event]:
     """Read a file by its importer; `stream` has what follows the sample."""
+    if message_frames.has_frames(sample.head):
+        messages = message_frames.join_messages(file_opener.prepend(sample.head, stream))
+        yield from (_skip(file.name, problem) for problem in messages.problems)
+        sample, stream = Sample(name=file.name, head=messages.data, is_complete=True), io.BytesIO()
+        file = NamedFile(name=file.name, file=io.BytesIO(messages.data))
     head = sample.head
     if not head.strip() and sample.is_complete:
         raise BadFile("the file is empty", "byte 0")

@@ -50,6 +50,12 @@ _JSON_ATTRIBUTES: Final = re.compile(
     r"|(?:\.|^)(?:metadata|invocation_parameters|json_schema|arguments|variables|messages)$"
 )
 _COUNT: Final = re.compile(r"\.token_count\.|\.top_k$")
+# Members of a span that have fields of their own; columns of a table name attributes and annotations after a dot.
+_MEMBERS: Final = frozenset(
+    {"context", "trace_id", "span_id", "parent_id", "name", "kind", "span_kind", "start_time", "end_time", "status"}
+    | {"status_code", "status_message", "attributes", "events", "links", "resource", "scope", "annotations"}
+)
+_COLUMNS: Final = re.compile(r"(?:context|attributes|annotations?|eval)\.")
 # Kinds of spans as OpenTelemetry for Python prints them.
 _KINDS: Final = {f"SpanKind.{name}": name for name in KIND_NAMES.values()}
 _JAVA_EXPORTER: Final = b"OtlpJsonLogging"
@@ -291,7 +297,8 @@ def _span(span: JSONObject, location: str) -> WireSpan:
         resource=as_object(resource.get("attributes")) or resource,
         scope=_scope(as_object(span.get("scope"))),
         judgements=tuple(read_annotations(span, span_id)),
-        fields=span_fields(
+        fields=_other_members(span)
+        | span_fields(
             kind=_KINDS.get(as_text(span.get("kind")), ""),
             trace_state=_trace_state(context),
             flags=0,
@@ -299,6 +306,15 @@ def _span(span: JSONObject, location: str) -> WireSpan:
             links=links,
         ),
     )
+
+
+def _other_members(span: JSONObject) -> JSONObject:
+    """Return what a store writes beside the members of a span, such as Phoenix's id of it."""
+    return {
+        name: value
+        for name, value in span.items()
+        if name not in _MEMBERS and not _COLUMNS.match(name) and value not in (None, "", [], {})
+    }
 
 
 def _scope(scope: JSONObject) -> JSONObject:

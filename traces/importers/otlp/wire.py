@@ -27,7 +27,11 @@ DROP_COUNTS: Final = {
     "droppedEventsCount": "dropped_events_count",
     "droppedLinksCount": "dropped_links_count",
 }
-_ENVELOPES: Final = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
+_ENVELOPES: Final = (
+    *("resourceSpans", "resource_spans", "resourceLogs", "resource_logs"),
+    # A collector may write all signals to one file; these have no steps.
+    *("resourceMetrics", "resource_metrics", "resourceProfiles", "resource_profiles"),
+)
 # Names of a request inside the response of an API, or the record of a capture.
 _HOLDERS: Final = ("body", "trace", "result")
 # Tempo's name for the spans by resource, and what versions of OTLP before 1.0 call those by scope.
