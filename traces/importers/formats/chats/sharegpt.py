@@ -1,9 +1,12 @@
-"""ShareGPT conversations: lists of `{from, value}` or `{role, value}`, the usual shape of training data sets."""
+"""ShareGPT conversations: lists of `{from, value}` or `{role, value}`, the usual shape of training data sets.
 
-from collections.abc import Iterator, Sequence
+Most files have the list in `conversations`, those of ShareGPT's page in `items`, and some have nothing else.
+"""
+
+from collections.abc import Iterator
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
+from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single, omit, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -18,7 +21,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded, require_list
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
-from traces.importers.formats.training.text_calls import text_calls
+from traces.importers.formats.training.text_calls import MOST_RESULTS, answer_actions
 
 FORMAT: Final = "sharegpt"
 _ROLES: Final = {
@@ -32,6 +35,11 @@ _ROLES: Final = {
     "bard": "assistant",
     "model": "assistant",
     "claude": "assistant",
+    "gemini": "assistant",
+    "deepseek": "assistant",
+    "grok": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
     "function_call": "assistant",
     "tool_call": "assistant",
     "function-call": "assistant",
@@ -46,23 +54,54 @@ _ROLES: Final = {
 # Members of a turn that has a request and its answer.
 _PAIR: Final = ("system", "human", "assistant")
 _CALLS: Final = frozenset({"function_call", "tool_call", "function-call"})
-_NOT_METADATA: Final = frozenset({"conversations", "conversation", "tools", "system", "id"})
+_HOLDERS: Final = ("conversations", "conversation", "items")
+_NOT_METADATA: Final = frozenset({*_HOLDERS, "tools", "system", "id"})
+# Of a turn, what the message has under another name.
+_TURN_MEMBERS: Final = ("from", "role", "value", "content", "tool_calls")
+# Values of a list that are looked at to detect the format.
+_CHECKED: Final = 20
 _SCORES: Final = ("reward", "score", "rating", "correct", "success", "resolved")
 
 
 def sniff(sample: Sample) -> float:
     """Return the confidence that the file contains ShareGPT conversations."""
-    return 1.0 if any(_turns(body) for body in sample.objects) else 0.0
+    values = [item for value in sample.values for item in (value[:_CHECKED] if isinstance(value, list) else [value])]
+    is_list = any(_is_bare(value) for value in sample.values)
+    return 1.0 if is_list or any(map(_is_conversation, values)) else 0.0
 
 
 def parse(source: Source) -> Iterator[RecordedRun]:
-    """Return one run per conversation."""
-    return (_run(body, location) for body, location in source.entries())
+    """Yield one run per conversation; skip those that cannot be read."""
+    for value, location in _conversations(source):
+        try:
+            yield _run(value, location)
+        except BadFile as problem:
+            source.problems.append(problem)
 
 
-def _turns(body: JSONObject) -> bool:
-    turn = as_object(next(iter(as_list(first_member(body, "conversations", "conversation"))), None))
-    return ("value" in turn and bool(_speaker(turn))) or _is_pair(turn)
+def _conversations(source: Source) -> Iterator[tuple[JSONValue, str]]:
+    for record in source.records():
+        if not isinstance(record.value, list) or _is_bare(record.value):
+            yield record.value, record.location
+            continue
+        for index, value in enumerate(record.value):
+            yield value, f"{record.location}/{index}"
+
+
+def _is_bare(value: JSONValue) -> bool:
+    """Return whether a value is the list of turns itself."""
+    turn = as_object(next(iter(as_list(value)), None))
+    return "from" in turn and _is_turn(turn)
+
+
+def _is_conversation(value: JSONValue) -> bool:
+    body = as_object(value)
+    turn = as_object(next(iter(as_list(first_member(body, *_HOLDERS))), None))
+    return _is_bare(value) or _is_turn(turn) or _is_pair(turn)
+
+
+def _is_turn(turn: JSONObject) -> bool:
+    return "value" in turn and _speaker(turn) in _ROLES
 
 
 def _is_pair(turn: JSONObject) -> bool:
@@ -76,8 +115,11 @@ def _split_pair(turn: JSONObject) -> list[JSONObject]:
     return [{"from": speaker, "value": turn[speaker]} for speaker in _PAIR if turn.get(speaker)]
 
 
-def _run(body: JSONObject, location: str) -> RecordedRun:
-    turn_values = require_list(first_member(body, "conversations", "conversation"), f"{location}/conversations")
+def _run(value: JSONValue, location: str) -> RecordedRun:
+    body: JSONObject = {_HOLDERS[0]: value} if isinstance(value, list) else as_object(value)
+    holder = next((name for name in _HOLDERS if name in body), _HOLDERS[0])
+    turns_location = location if isinstance(value, list) else f"{location}/{holder}"
+    turn_values = require_list(body.get(holder), turns_location)
     turns = [turn for value in turn_values for turn in _split_pair(as_object(value))]
     # Hermes Agent writes it there.
     model = as_text(first_member(body, "model", "model_name") or as_object(body.get("metadata")).get("model"))
@@ -87,11 +129,11 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
         system=body.get("system"),
         tools=normalize_tools(body.get("tools") or []),
     )
-    messages = list(_messages(turns, f"{location}/conversations"))
+    messages = list(_messages(turns, turns_location))
     return build_run(
         RunFacts(
             external_id=as_text(first_member(body, "id", "conversation_id"))
-            or f"{FORMAT}-{content_id(body, location)}",
+            or f"{FORMAT}-{content_id(value, location)}",
             app=FORMAT,
             format=FORMAT,
             metadata={key: value for key, value in body.items() if key not in _NOT_METADATA},
@@ -103,20 +145,46 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
 
 
 def _messages(turns: list[JSONObject], location: str) -> Iterator[TranscriptMessage]:
-    # True if the last turn that is not a result was a call.
-    is_after_call = False
+    # Calls of the last turn that is not a result.
+    calls: list[JSONValue] = []
     for index, turn in enumerate(turns):
-        role = _role(turn, f"{location}/{index}")
+        place = f"{location}/{index}"
+        role = _role(turn, place)
         if role == "tool":
-            # A call inside a text has no call id to answer: pass its result to the model as a user message.
-            value: JSONObject = {"role": "tool" if is_after_call else "user", "content": turn.get("value")}
-            yield TranscriptMessage(location=f"{location}/{index}", value=value, is_injected=not is_after_call)
+            yield from _results(turn, len(calls), place, is_single=len(_results_after(turns, index)) == 0)
             continue
-        is_after_call = _speaker(turn) in _CALLS
-        next_turn = turns[index + 1] if index + 1 < len(turns) else {}
-        yield _recorded_message(
-            turn, role, next_turn if _ROLES.get(_speaker(next_turn)) == "tool" else {}, f"{location}/{index}"
+        calls = _calls(turn.get("value")) if _speaker(turn) in _CALLS else []
+        message: JSONObject = {**omit(turn, *_TURN_MEMBERS), "role": role, "content": turn.get("value")}
+        if calls:
+            yield TranscriptMessage(location=place, value={**message, "content": None, "tool_calls": calls})
+            continue
+        actions = _text_actions(turn, _results_after(turns, index)) if role == "assistant" else ()
+        yield TranscriptMessage(location=place, value=message, actions=actions)
+
+
+def _results(turn: JSONObject, call_count: int, location: str, *, is_single: bool) -> Iterator[TranscriptMessage]:
+    """Yield a result for each call if a list has one for each; otherwise the turn as it is."""
+    content, members = turn.get("value"), omit(turn, *_TURN_MEMBERS)
+    if not call_count:
+        # A call inside a text has no call id to answer: pass its result to the model as a user message.
+        yield TranscriptMessage(
+            location=location, value={**members, "role": "user", "content": content}, is_injected=True
         )
+        return
+    outputs = as_list(parse_embedded(content)) if is_single and call_count > 1 else []
+    is_by_call = len(outputs) == call_count
+    for output in [text_or_json(item) for item in outputs] if is_by_call else [content]:
+        yield TranscriptMessage(location=location, value={**members, "role": "tool", "content": output})
+
+
+def _results_after(turns: list[JSONObject], index: int) -> list[JSONValue]:
+    """Return the results that follow a turn."""
+    results: list[JSONValue] = []
+    for turn in turns[index + 1 : index + 1 + MOST_RESULTS]:
+        if _ROLES.get(_speaker(turn)) != "tool":
+            break
+        results.append(turn.get("value"))
+    return results
 
 
 def _speaker(turn: JSONObject) -> str:
@@ -129,16 +197,9 @@ def _role(turn: JSONObject, location: str) -> str:
     return _ROLES[_speaker(turn)]
 
 
-def _recorded_message(turn: JSONObject, role: str, result: JSONObject, location: str) -> TranscriptMessage:
-    content = turn.get("value")
-    if _speaker(turn) in _CALLS:
-        return TranscriptMessage(
-            location=location, value={"role": role, "content": None, "tool_calls": _calls(content)}
-        )
-    actions: Sequence[TextAction] = ()
-    if role == "assistant":
-        actions = text_calls(as_text(content), result.get("value")) or [*_listed_calls(as_text(content), result)]
-    return TranscriptMessage(location=location, value={"role": role, "content": content}, actions=tuple(actions))
+def _text_actions(turn: JSONObject, results: list[JSONValue]) -> tuple[TextAction, ...]:
+    content = as_text(turn.get("value"))
+    return answer_actions(content, results) or tuple(_listed_calls(content, results))
 
 
 def _calls(value: JSONValue) -> list[JSONValue]:
@@ -147,12 +208,12 @@ def _calls(value: JSONValue) -> list[JSONValue]:
     return [{**as_object(call), "id": ""} for call in list_or_single(calls)]
 
 
-def _listed_calls(content: str, result: JSONObject) -> Iterator[TextAction]:
+def _listed_calls(content: str, results: list[JSONValue]) -> Iterator[TextAction]:
     """Yield the calls of a text that is a list of them in the syntax of Python, if results follow it."""
-    calls = python_literals.parse_calls(content) if result else []
-    outputs = as_list(parse_embedded(result.get("value")))
+    calls = python_literals.parse_calls(content) if results else []
+    outputs = results if len(results) > 1 else as_list(parse_embedded(next(iter(results), None)))
     is_by_call = len(outputs) == len(calls)
     for index, (name, arguments) in enumerate(calls):
-        output = outputs[index] if is_by_call else result.get("value")
+        output = outputs[index] if is_by_call else results[0]
         body = as_object(output)
         yield TextAction(name=name, arguments=arguments, output=body.get("results", output))

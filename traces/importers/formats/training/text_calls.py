@@ -16,13 +16,13 @@ _TAGGED_RESULT: Final = re.compile(r"<tool_response>(.*?)(?:</tool_response>|$)"
 _FUNCTION: Final = re.compile(r"<function=([\w.-]+)>(.*?)(?:</function>|$)", re.S)
 _PARAMETER: Final = re.compile(r"<parameter=([\w.-]+)>(.*?)(?:</parameter>|$)", re.S)
 # Of the tools that one answer calls.
-_MOST_RESULTS: Final = 100
+MOST_RESULTS: Final = 100
 
 
 def results_after(messages: list[JSONValue], index: int) -> list[JSONValue]:
     """Return what a message of the user, or those of tools without ids of calls, say after an answer."""
     results: list[JSONValue] = []
-    for message in map(as_object, messages[index + 1 : index + 1 + _MOST_RESULTS]):
+    for message in map(as_object, messages[index + 1 : index + 1 + MOST_RESULTS]):
         if message.get("role") == "user" and not results:
             return [message.get("content")]
         if message.get("role") != "tool" or message.get("tool_call_id"):

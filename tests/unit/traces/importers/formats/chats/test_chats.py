@@ -1,4 +1,4 @@
-"""Chats of end-user programs: Gemini CLI, the Vercel AI SDK, ChatGPT, ShareGPT."""
+"""Chats of end-user programs: Gemini CLI, the Vercel AI SDK, ChatGPT."""
 
 import io
 import zipfile
@@ -11,7 +11,6 @@ from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
-from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 
 
@@ -253,61 +252,6 @@ def test_answers_keep_their_citations() -> None:
     assert models(run)[0].attributes["citations"] == citations
 
 
-# ShareGPT
-
-
-def test_conversations_have_calls_and_results() -> None:
-    run, tagged_run = fixtures.runs("sharegpt.jsonl")
-    (tool,) = tools(run)
-    assert (tool.input, tool.output, run.external_id) == ({"title": "Dune"}, "3 copies", "sg-1")
-    assert run.judgements[0].value == 1.0
-    (tagged_tool,) = tools(tagged_run)
-    assert (tagged_tool.tool_name, tagged_tool.input, tagged_tool.links) == (
-        "find_book",
-        {"title": "Emma"},
-        (models(tagged_run)[0].key,),
-    )
-    assert "<tool_call>" in answer_message(models(tagged_run)[0])["content"], "the answer text is unchanged"
-
-
-def test_results_answer_calls_in_order() -> None:
-    calls = '[{"name": "a", "arguments": {"x": 1}}, {"name": "b", "arguments": {}}]'
-    (run,) = read(
-        "sharegpt",
-        [
-            {
-                "conversations": [
-                    {"from": "human", "value": "Do both."},
-                    {"from": "function_call", "value": calls},
-                    {"from": "observation", "value": "one"},
-                    {"from": "observation", "value": "two"},
-                ]
-            }
-        ],
-    )
-    assert [(step.tool_name, step.output) for step in tools(run)] == [("a", "one"), ("b", "two")]
-
-
-def test_unknown_speaker_is_rejected_with_location() -> None:
-    turns = [{"from": "human", "value": "Hi"}, {"from": "parrot", "value": "Hi"}]
-    with pytest.raises(BadFile, match="“parrot” is not a known speaker") as error:
-        read("sharegpt", {"conversations": turns})
-    assert error.value.where == "/conversations/1/from"
-
-
-def test_speakers_may_be_roles() -> None:
-    turns = [{"role": "user", "value": "Is Dune in stock?"}, {"role": "assistant", "value": "Yes."}]
-    (run,) = read("sharegpt", {"conversations": turns})
-    assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "output"]
-
-
-def test_pairs_of_request_and_answer_are_turns() -> None:
-    pairs = [{"human": "Is Dune in stock?", "assistant": "Yes."}, {"human": "And Emma?", "assistant": "No."}]
-    (run,) = read("sharegpt", {"conversation": pairs, "category": "shop"})
-    assert [step.type.value for step in run.steps] == ["agent", "turn", "model", "turn", "model", "output"]
-    assert (run.steps[-1].output, run.metadata) == ({"text": "No."}, {"category": "shop"})
-
-
 def test_chatgpt_without_parents_is_ordered_by_its_children() -> None:
     def node(role: str, text: str, *children: str) -> dict[str, Any]:
         return {"message": {"author": {"role": role}, "content": {"parts": [text]}}, "children": [*children]}
@@ -317,14 +261,3 @@ def test_chatgpt_without_parents_is_ordered_by_its_children() -> None:
     (model,) = fixtures.steps(run, StepType.MODEL)
     assert (fixtures.request_contents(model), fixtures.answer_contents(run)) == (["Is Dune in stock?"], ["Yes."])
     assert problems == []
-
-
-def test_results_in_tags_answer_their_calls() -> None:
-    calls = [f'<tool_call>\n{{"name": "{name}", "arguments": {{}}}}\n</tool_call>' for name in ("find", "count")]
-    bodies = [{"tool_call_id": "c1", "name": "find", "content": {"shelf": 7}}, {"copies": 3}]
-    results = [f"<tool_response>\n{orjson.dumps(body).decode()}\n</tool_response>" for body in bodies]
-    turns = [{"from": "human", "value": "Dune?"}, {"from": "gpt", "value": "\n".join(calls)}]
-    turns += [{"from": "tool", "value": "\n".join(results)}, {"from": "gpt", "value": "Yes."}]
-    (run,) = read("sharegpt", {"conversations": turns, "metadata": {"model": "anthropic/claude-sonnet-4.5"}})
-    assert [tool.output for tool in fixtures.steps(run, StepType.TOOL)] == [{"shelf": 7}, {"copies": 3}]
-    assert fixtures.steps(run, StepType.MODEL)[0].model == "anthropic/claude-sonnet-4.5"
