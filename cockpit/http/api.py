@@ -1,5 +1,6 @@
 """The cockpit's own addresses: signs of life and the way in."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import structlog
@@ -16,6 +17,7 @@ from rest_framework.views import APIView
 from cockpit.celery import app
 from cockpit.http import auth, tokens
 from cockpit.http.schemas import Access, Health, LoginRequest, Readiness
+from cockpit.process.dependency_checks import DependencyChecks
 from traces import notify
 from traces.errors import ProblemError
 from traces.http.bodies import parse_body
@@ -33,8 +35,12 @@ class UnknownToken(ProblemError):
 
 
 def _check_database() -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    finally:
+        # That of a thread which ends with the check.
+        connection.close()
 
 
 def _check_broker() -> None:
@@ -44,16 +50,21 @@ def _check_broker() -> None:
     cache.set("ready", True, timeout=1)
 
 
-_CHECKS = {"database": _check_database, "broker": _check_broker, "storage": artifact_files.check}
+CHECKS: Final = DependencyChecks(
+    {"database": _check_database, "broker": _check_broker, "storage": artifact_files.check}
+)
 
 
-def _outcome(name: str, *, with_details: bool) -> str:
-    try:
-        _CHECKS[name]()
-    except Exception as error:  # noqa: BLE001  # any error of a dependency is the result
-        log.warning("not_ready", dependency=name, error=f"{type(error).__name__}: {error}")
-        return f"{error or type(error).__name__}" if with_details else "unavailable; see the server log"
-    return "ok"
+def _outcome(error: Exception | None, *, with_details: bool) -> str:
+    if error is None:
+        return "ok"
+    return f"{error or type(error).__name__}" if with_details else "unavailable; see the server log"
+
+
+def _note_errors(errors: Mapping[str, Exception | None]) -> None:
+    for name, error in errors.items():
+        if error is not None:
+            log.warning("not_ready", dependency=name, error=f"{type(error).__name__}: {error}")
 
 
 def _caller(request: Request) -> auth.Caller | None:
@@ -63,7 +74,7 @@ def _caller(request: Request) -> auth.Caller | None:
 def _may_see_inside(request: Request) -> bool:
     """Return whether to show errors of dependencies: they reveal addresses and users, so only admins see them.
 
-    During a database outage, they are hidden from everyone.
+    During a database outage, they are hidden from everyone where a login is required.
     """
     try:
         caller = _caller(request)
@@ -83,9 +94,13 @@ class ReadyView(APIView):
     @extend_schema(operation_id="ready", responses={200: Readiness, 503: Readiness})
     def get(self, request: Request) -> Response:
         """Check the database, the broker and the artifact storage. Only admins see the errors."""
-        with_details = _may_see_inside(request)
-        checks = {name: _outcome(name, with_details=with_details) for name in _CHECKS}
-        ready = set(checks.values()) == {"ok"}
+        errors = CHECKS.run()
+        _note_errors(errors)
+        # To find the caller, the database is asked.
+        can_ask = not settings.LOGIN_REQUIRED or errors["database"] is None
+        with_details = any(errors.values()) and can_ask and _may_see_inside(request)
+        checks = {name: _outcome(error, with_details=with_details) for name, error in errors.items()}
+        ready = not any(errors.values())
         return Response(Readiness(ready=ready, checks=checks), 200 if ready else 503)
 
 

@@ -8,11 +8,13 @@ until the client closes it.
 
 import asyncio
 import resource
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from cockpit.http.transfer.asgi import Scope
+from cockpit.http.transfer.slow_clients import PIPELINE
 from cockpit.http.transfer.waiting import Waiting
 
 log = structlog.get_logger("cockpit.serving.incomplete_requests")
@@ -52,6 +54,7 @@ class GuardedProtocol(H11Protocol):
     _deadline: asyncio.TimerHandle | None = None
     _reader_deadline: asyncio.TimerHandle | None = None
     _is_websocket = False  # read by another protocol
+    _is_pipelined = False  # what is read was sent before the last response was complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -70,8 +73,16 @@ class GuardedProtocol(H11Protocol):
             # The next request of a keep-alive connection has started.
             self._await_header()
 
+    def on_response_complete(self) -> None:
+        self._is_pipelined = True
+        super().on_response_complete()
+        self._is_pipelined = False
+
     def handle_events(self) -> None:
+        last = self.cycle
         super().handle_events()
+        if self.cycle is not last:
+            cast(Scope, self.cycle.scope)[PIPELINE] = self._is_pipelined
         # What follows such a request may be a part of it to a proxy (RFC 9112, section 6.1).
         if self.cycle is not None and _FRAMINGS.issubset(name for name, _ in self.cycle.scope["headers"]):
             self.cycle.keep_alive = False

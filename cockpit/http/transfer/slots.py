@@ -5,7 +5,8 @@ more threads than slots, for the requests that wait.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections import deque
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -17,22 +18,64 @@ log = structlog.get_logger("cockpit.http.transfer.slots")
 
 # Seconds that a request may wait for its client, in total, before it passes its slot on.
 FREE_S: Final = 0.5
+# Probes of health and readiness that run at once.
+_PROBES: Final = 4
+
+
+class FairSemaphore:
+    """A semaphore whose waiters get their turns by party: one party with many of them delays the others by one turn."""
+
+    def __init__(self, value: int) -> None:
+        self._value = value
+        # Oldest first. The parties in the order of their next turns; none is empty.
+        self._waiters: dict[Hashable, deque[asyncio.Future[None]]] = {}
+
+    async def acquire(self, party: Hashable) -> None:
+        if self._value:
+            self._value -= 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.setdefault(party, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            # The turn came together with the cancellation. Turns that are cancelled while they wait are passed over.
+            if not turn.cancelled():
+                self.release()
+            raise
+
+    def release(self) -> None:
+        while self._waiters:
+            party = next(iter(self._waiters))
+            turns = self._waiters.pop(party)
+            turn = turns.popleft()
+            if turns:
+                self._waiters[party] = turns
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._value += 1
 
 
 class Slots:
     """At most `active` requests run, and `slow` others wait for their clients."""
 
     def __init__(self, *, active: int, slow: int, slow_per_address: int) -> None:
-        self.free = asyncio.Semaphore(active)
+        self.free = FairSemaphore(active)
+        # Probes have their own: while all other requests wait for a service that hangs, the process still reports it.
+        self.probes = FairSemaphore(_PROBES)
         self.slow: Waiting[Turn] = Waiting(total=slow, per_address=slow_per_address)
-        self.threads = active + slow
+        self.threads = active + slow + _PROBES
 
 
 class Turn:
     """The slot of one request. Once the request has waited for its client for long, it runs without one."""
 
-    def __init__(self, slots: Slots, address: str) -> None:
+    def __init__(self, slots: Slots, address: str, *, is_pipelined: bool = False, is_probe: bool = False) -> None:
         self.address = address
+        self._semaphore = slots.probes if is_probe else slots.free
+        # Clients that await their responses do not queue behind those that send many requests at once.
+        self._party = (address, is_pipelined)
         self._slots = slots
         self._free_s = FREE_S
         self._has_slot = False
@@ -40,14 +83,14 @@ class Turn:
         self._timeouts: set[asyncio.Timeout] = set()
 
     async def __aenter__(self) -> "Turn":
-        await self._slots.free.acquire()
+        await self._semaphore.acquire(self._party)
         self._has_slot = True
         return self
 
     async def __aexit__(self, *_: object) -> None:
         self._slots.slow.remove(self)
         if self._has_slot:
-            self._slots.free.release()
+            self._semaphore.release()
 
     @asynccontextmanager
     async def patience(self, seconds: float) -> AsyncIterator[None]:
@@ -77,5 +120,5 @@ class Turn:
 
     def _pass_on(self) -> None:
         self._has_slot = False
-        self._slots.free.release()
+        self._semaphore.release()
         self._slots.slow.add(self)

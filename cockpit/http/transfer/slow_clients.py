@@ -23,7 +23,10 @@ _AHEAD: Final = 1024 * 1024
 _SLOWEST: Final = 4 * 1024
 _TOO_SLOW: Final = ErrorDescription("validation_error", 408, "The request body did not arrive in time.", retryable=True)
 _QUEUE_TIME: Final = b"x-forkpoint-queue-time"
+_PROBES: Final = frozenset({"/api/v1/health", "/api/v1/ready"})
 _WITH_BODY: Final = frozenset({b"content-length", b"transfer-encoding"})
+# In the scope of a request that its client sent before the response to the one before it was complete.
+PIPELINE: Final = "forkpoint.pipeline"
 # Refusal of a request by its headers alone: status, headers and body.
 Refusal = tuple[int, list[tuple[bytes, bytes]], bytes]
 
@@ -60,7 +63,8 @@ class SlowClientGuard:
         address, _ = scope.get("client") or ("", 0)
         hang_up = Event()
         scope = {**scope, HANG_UP: hang_up}
-        async with Turn(self._slots, address) as turn, _in_background(body.watch(hang_up)):
+        kind = {"is_pipelined": scope.get(PIPELINE, False), "is_probe": scope.get("path") in _PROBES}
+        async with Turn(self._slots, address, **kind) as turn, _in_background(body.watch(hang_up)):
 
             async def receive() -> Message:
                 return await body.next_piece(turn)

@@ -12,6 +12,7 @@ from typing import Any
 import uvicorn
 from websockets.sync.client import connect
 
+from cockpit.http.transfer.slow_clients import PIPELINE
 from cockpit.http.transfer.waiting import Waiting
 from cockpit.serving import incomplete_requests
 from cockpit.serving.incomplete_requests import GuardedProtocol
@@ -33,7 +34,7 @@ async def hello(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.body", "body": bytes(LONG)})
         return
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
-    await send({"type": "http.response.body", "body": b"hello"})
+    await send({"type": "http.response.body", "body": b"piped" if scope[PIPELINE] else b"hello"})
 
 
 def few_waiting() -> Waiting[GuardedProtocol]:
@@ -128,6 +129,18 @@ def test_a_request_of_two_framings_ends_its_connection() -> None:
     with serving() as port, sending(port, both + WHOLE) as connection:
         assert hears_hello(connection)
         assert is_closed(connection)  # what follows is not answered
+
+
+def test_requests_before_the_last_response_are_marked() -> None:
+    with serving() as port, sending(port, WHOLE) as connection:
+        assert hears_hello(connection)
+        connection.sendall(WHOLE * 3)
+        answers = b""
+        while answers.count(b"piped") < 2:
+            answers += connection.recv(4096)
+        assert answers.count(b"hello") == 1
+        connection.sendall(WHOLE)
+        assert hears_hello(connection)
 
 
 def test_idle_connections_make_room() -> None:
