@@ -216,16 +216,25 @@ def _metadata(start: JSONObject, end: JSONObject, input_value: JSONValue, *, cut
 
 
 def _steps(events: list[Event]) -> list[_StepEvents]:
-    """Group events by step, in the order of first events. Later payload fields replace earlier ones."""
+    """Group events by step, in the order of first events. Later payload fields replace earlier ones, and so do those
+    of attributes.
+    """
     by_id: dict[str, _StepEvents] = {}
     for event in events:
         if event.type in RUN_EVENTS:
             continue
         step = by_id.setdefault(event.step_id, _StepEvents(first_event=event))
-        step.payload |= event.payload
+        step.payload |= _union(step.payload, event.payload)
         if event.type not in _BEGINNINGS:
             step.end_event = event
     return list(by_id.values())
+
+
+def _union(earlier: JSONObject, later: JSONObject) -> JSONObject:
+    """Return the later payload with the attributes of both: what is known of a request stays if its answer has some."""
+    if "attributes" not in later or "attributes" not in earlier:
+        return later
+    return {**later, "attributes": {**as_object(earlier["attributes"]), **as_object(later["attributes"])}}
 
 
 def _run_without_steps(facts: RunFacts, end_event: Event | None) -> RecordedRun:
