@@ -34,6 +34,8 @@ _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 # Members with alternative answers, of which agents may take any.
 _ALTERNATIVES: Final = {"openai.chat": "choices", "google.generate_content": "candidates"}
+# What JSON lacks, and Python writes and reads all the same.
+_NO_NUMBERS: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
 _DONE: Final = b"[DONE]"
 _LONGEST_REASON: Final = 2_000
 
@@ -47,7 +49,7 @@ def decode(body: bytes, encoding: str, *, limit: int) -> bytes:
     if encoding in {"", "identity"}:
         return body
     if encoding not in content_encodings.ENCODINGS:
-        raise UnreadableBody(f"it is encoded as “{encoding[:40]}”")
+        raise UnreadableBody(f"it is compressed as “{encoding[:40]}”, which Forkpoint cannot read")
     content = bytearray()
     try:
         for piece in content_encodings.decompress([body], encoding, limit=limit):
@@ -87,6 +89,20 @@ def _with_whole_characters(text: bytes, error: orjson.JSONDecodeError) -> JSONVa
     return value
 
 
+def parse_answer(text: bytes) -> JSONValue:
+    """Parse a text of a server; raise `ValueError`. Numbers that JSON lacks, which many clients read, become null."""
+    try:
+        return parse_json(text)
+    except ValueError:
+        if not _NO_NUMBERS.search(text):
+            raise
+    try:
+        value: JSONValue = orjson.loads(orjson.dumps(json.loads(text)))
+    except (TypeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+    return value
+
+
 def read_json(body: bytes) -> JSONValue:
     """Parse a body; raise `UnreadableBody`."""
     try:
@@ -113,7 +129,7 @@ def read_stream(api: str, body: bytes) -> StreamContent:
             has_ended = True
             continue
         try:
-            events.append(as_object(parse_json(data)))
+            events.append(as_object(parse_answer(data)))
         except ValueError:
             # The event in which the stream was cut off.
             break
@@ -126,7 +142,10 @@ def read_stream(api: str, body: bytes) -> StreamContent:
 
 def read_answer(api: str, body: bytes) -> JSONValue:
     """Read an answer that is no stream of events; raise `UnreadableBody`."""
-    answer = read_json(body)
+    try:
+        answer = parse_answer(body)
+    except ValueError as error:
+        raise UnreadableBody(f"it is not JSON: {error}") from error
     # Gemini's other way to stream: a list of what the events would contain.
     return _assemble(api, as_objects(answer)) if api.startswith("google.") and isinstance(answer, list) else answer
 
@@ -188,7 +207,7 @@ def event_tool_names(api: str, events: bytes) -> Iterator[str]:
         lines = _LINE_END.split(event)
         data = b"\n".join(line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:"))
         try:
-            yield from tool_names(api, _as_answer(api, as_object(parse_json(data))))
+            yield from tool_names(api, _as_answer(api, as_object(parse_answer(data))))
         except ValueError:
             # The end of a chat, a comment, or nothing that a client could read.
             continue

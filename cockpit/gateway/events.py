@@ -277,6 +277,17 @@ def called_tools(call: Call, outcome: Outcome, *, limit: int) -> list[str]:
     return [*tool_names(api, payload.get("response"))]
 
 
+def obstacle(call: Call, outcome: Outcome, *, limit: int) -> str:
+    """Return why it is not known which tools an answer asks the agent to run; empty if it is."""
+    if call.operation.answer_api in TOOL_APIS or outcome.status >= _ERRORS:
+        return ""
+    try:
+        decode(outcome.body, outcome.encoding, limit=limit)
+    except UnreadableBody as problem:
+        return str(problem)
+    return outcome.error
+
+
 def _request(call: Call, limit: int) -> tuple[JSONObject, str]:
     """Return the body of a request, or an empty one and why it cannot be read."""
     try:

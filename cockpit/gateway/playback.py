@@ -144,6 +144,9 @@ def store_live(call: Call, outcome: Outcome | None, call_id: int, *, limit: int)
 
 def check_answer(call: Call, outcome: Outcome, row: int, *, limit: int) -> Refusal | None:
     """Return why an answer must not reach the agent: it calls a tool that nobody allowed and nothing intercepts."""
+    if problem := events.obstacle(call, outcome, limit=limit):
+        with connection():
+            return Refusal(status=400, reason=consents.refuse_unread(row, problem))
     return check_tools(row, events.called_tools(call, outcome, limit=limit))
 
 

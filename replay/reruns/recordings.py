@@ -64,6 +64,7 @@ _TOOL_COLUMNS: Final = (
 )
 _TOOL_TYPES: Final = (StepType.TOOL, StepType.RETRIEVAL)
 _OUTCOMES: Final = (StepStatus.OK, StepStatus.ERROR, StepStatus.TIMEOUT)
+_LONGEST_ERROR: Final = 200
 # By which the clocks of an agent and its server may differ.
 _CLOCK_SKEW_S: Final = 0.05
 # Bytes of the responses of one recording that stay in memory. An agent's answers are short, beside its requests.
@@ -210,9 +211,11 @@ def strict_fields(provider: str, model: str, api: str, headers: JSONObject, requ
 
 
 def step_name(run_id: UUID, no: int) -> str:
-    """Return a step as the reason of a refusal names it."""
-    is_open = Step.objects.filter(run=run_id, sequence_no=no, status=StepStatus.PARTIAL).exists()
-    return f"step {no}, which had not arrived when the recording ended," if is_open else f"step {no}"
+    """Return a step as the reason of a refusal names it, with its error if it has one."""
+    status, error = Step.objects.values_list("status", "error").get(run=run_id, sequence_no=no)
+    if status == StepStatus.PARTIAL:
+        return f"step {no}, which had not arrived when the recording ended,"
+    return f"step {no} (“{error[:_LONGEST_ERROR]}”)" if error else f"step {no}"
 
 
 def span_of(step: Step) -> tuple[float, float]:

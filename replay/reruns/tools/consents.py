@@ -28,13 +28,24 @@ def refuse_tools(call_id: int, names: Collection[str]) -> str:
     if not unknown_names:
         return ""
     reason = _reason(rerun, unknown_names)
+    _note_refusal(call_id, {REFUSAL: reason, HELD_BACK: [*unknown_names]})
+    return reason
+
+
+def refuse_unread(call_id: int, problem: str) -> str:
+    """Return why an answer must not reach the agent of which it is not known what tools it calls, and note it."""
+    reason = f"the answer cannot be read, so that it is not known which tools it calls: {problem}"
+    _note_refusal(call_id, {REFUSAL: reason})
+    return reason
+
+
+def _note_refusal(call_id: int, facts: JSONObject) -> None:
     call = RerunCall.objects.defer("exchange").get(id=call_id)
     if call.reason != Reason.LIVE_MODEL:
         # Nothing was called, and nothing answers.
         call.label = call.reason = ""
-    call.detail = {**call.detail, REFUSAL: reason, HELD_BACK: [*unknown_names]}
+    call.detail = {**call.detail, **facts}
     call.save(update_fields=["label", "reason", "detail"])
-    return reason
 
 
 def held_back_tools(rerun: Rerun) -> list[str]:

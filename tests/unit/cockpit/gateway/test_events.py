@@ -15,6 +15,7 @@ from cockpit.gateway.events import (
     content_digest,
     end_line,
     event_line,
+    obstacle,
     request_body,
     start_lines,
 )
@@ -150,6 +151,10 @@ def test_compressed_request_is_read_and_a_bomb_is_not() -> None:
     bomb = make_call(gzip.compress(b" " * 2 * LIMIT), encoding="gzip")
     [step] = read_run(start_lines(bomb, limit=LIMIT)).steps
     assert "larger than" in str(step.attributes["unreadable_request"])
+    # Also if the provider refused it: the error has attributes, too.
+    refusal = end_line(bomb, Outcome(end=2, status=413, body=b"{}"), limit=LIMIT)
+    [step] = read_run(start_lines(bomb, limit=LIMIT), refusal).steps
+    assert ("unreadable_request" in step.attributes, step.attributes["http_status"]) == (True, 413)
 
 
 def test_end_of_a_run_comes_after_answers_that_arrive_later() -> None:
@@ -325,10 +330,13 @@ def test_called_tools_are_found_whatever_an_answer_calls_itself() -> None:
     call = {"index": 0, "id": "1", "function": {"name": "erase", "arguments": "{}"}}
     stream = make_stream({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
     whole = json.dumps({"choices": [{"message": {"tool_calls": [call]}}]}).encode()
-    for body in (stream, whole, gzip.compress(whole)):
+    # Python's own parser reads it, and so does an agent.
+    no_json = whole.replace(b"}]}", b'}], "score": NaN}')
+    for body in (stream, whole, no_json, make_stream(*CHUNKS[:1]) + b"data: " + no_json, gzip.compress(whole)):
         encoding = "gzip" if body.startswith(b"\x1f") else ""
         outcome = Outcome(end=2.0, status=200, body=body, encoding=encoding)
         assert called_tools(make_call({}), outcome, limit=10_000) == ["erase"]
+        assert obstacle(make_call({}), outcome, limit=10_000) == ""
     embeddings = make_call({}, operation=Operation(path="/embeddings", api="openai.embeddings"))
     assert called_tools(embeddings, Outcome(end=2.0, status=200, body=b"data: {}\n\n"), limit=10_000) == []
     # A response in the background calls its tools where it is read.
@@ -336,6 +344,14 @@ def test_called_tools_are_found_whatever_an_answer_calls_itself() -> None:
     response = {"output": [{"type": "function_call", "call_id": "c1", "name": "erase", "arguments": "{}"}]}
     outcome = Outcome(end=2.0, status=200, body=json.dumps(response).encode())
     assert called_tools(read, outcome, limit=10_000) == ["erase"]
+
+
+def test_answer_in_another_compression_hides_its_tools() -> None:
+    outcome = Outcome(end=2.0, status=200, body=b"\x0b\x02\x80{}\x03", encoding="br")
+    assert "compressed as “br”" in obstacle(make_call({}), outcome, limit=LIMIT)
+    assert obstacle(make_call({}), replace(outcome, status=500), limit=LIMIT) == ""
+    [step] = read_run(start_lines(make_call({}), limit=LIMIT) + end_line(make_call({}), outcome, limit=LIMIT)).steps
+    assert (step.status, "compressed as “br”" in step.error) == ("error", True)
 
 
 def test_stream_is_read_whatever_its_headers_call_it() -> None:
