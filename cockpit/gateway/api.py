@@ -13,6 +13,7 @@ from rest_framework.views import APIView
 from cockpit.gateway import events, upstreams
 from cockpit.gateway.routes import PREFIX, PROVIDERS
 from cockpit.gateway.schemas import (
+    GatewayRecording,
     GatewaySession,
     GatewaySessionEnd,
     GatewaySessionRequest,
@@ -86,7 +87,7 @@ class GatewaySessionEndView(APIView):
         operation_id="end_gateway_session",
         parameters=[path("session", "The session, as it was opened.")],
         request=GatewaySessionEnd,
-        responses={204: None, **PROBLEMS},
+        responses={200: GatewayRecording, **PROBLEMS},
     )
     def post(self, request: Request, session: str) -> Response:
         """Record the end of the program. The run is sealed soon after."""
@@ -99,7 +100,7 @@ class GatewaySessionEndView(APIView):
         if exit_code:
             facts["error"] = f"the program ended with exit code {exit_code}"
         _record(run, events.LAST_NUMBER, "run_failed" if exit_code else "run_completed", time.time(), facts)
-        return Response(status=204)
+        return Response(GatewayRecording(has_calls=sessions.has_calls(run.run_id)))
 
 
 class RerunsView(APIView):

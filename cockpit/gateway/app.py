@@ -222,6 +222,7 @@ class Gateway:
 
     async def _record(self, call: events.Call, send: Send, ask: Callable[[Answer], Awaitable[str]]) -> None:
         """Record a call with its answer; `ask` gives it to the agent, and returns why it did not arrive in full."""
+        self._journal.add(functools.partial(_note_calls, call.run_id))
         entry = _Entry(self._journal, call)
         answer = Answer(send, call.start)
         error = ""
@@ -339,6 +340,12 @@ async def _give(answer: Answer, body: bytes) -> str:
     await answer.pass_on(body)
     await answer.end()
     return ""
+
+
+def _note_calls(run_id: str) -> bytes:
+    """Note for all processes that a run has calls, before their events are made, which may take a while."""
+    sessions.note_calls(run_id)
+    return b""
 
 
 def _no_answer(error: str) -> Refusal:

@@ -42,6 +42,12 @@ class GatewaySessionEnd(Schema):
     exit_code: int
 
 
+class GatewayRecording(Schema):
+    """What was recorded. `has_calls`: model calls came through the gateway; they may take a while to be stored."""
+
+    has_calls: bool
+
+
 class RerunEnd(GatewaySessionEnd):
     """How the agent ended. With `write_run`, a comparison becomes a run even if it does not differ."""
 

@@ -12,10 +12,12 @@ from functools import lru_cache
 from typing import Final
 
 from django.core import signing
+from django.core.cache import cache
 
 # Longer than agents work.
 LIFETIME: Final = timedelta(days=7)
 _SALT: Final = "forkpoint.gateway"
+_CALLS: Final = "forkpoint.gateway.calls."
 # The usual colon would have to be escaped in some clients' addresses.
 _SEPARATOR: Final = "."
 
@@ -58,6 +60,18 @@ def find(token: str) -> Session | None:
         return read(token)
     except UnknownSession:
         return None
+
+
+# Once in each process.
+@lru_cache(maxsize=1_000)
+def note_calls(run_id: str) -> None:
+    """Note that calls are recorded into a run, which is stored some time after them."""
+    cache.set(_CALLS + run_id, True, LIFETIME.total_seconds())
+
+
+def has_calls(run_id: str) -> bool:
+    """Return whether any process noted calls of a run."""
+    return bool(cache.get(_CALLS + run_id))
 
 
 # Every call of an agent has the same one.

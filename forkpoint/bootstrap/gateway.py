@@ -32,8 +32,9 @@ _TIMEOUT: Final = 124
 _TIMEOUT_S: Final = 10.0
 # What a program may still do when it is told to end.
 _LAST_WORDS_S: Final = 5.0
-# A run appears a moment after its first call.
+# A run appears a moment after its first call; one with many megabytes takes longer.
 _APPEARANCE_S: Final = 5.0
+_STORAGE_S: Final = 60.0
 _KEYS: Final = {
     "openai": ("OPENAI_API_KEY",),
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
@@ -236,20 +237,22 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _finish(server: Server, session: Any, code: int) -> None:
     """Record the end of the program, and print where its run is."""
     try:
-        server.send("POST", f"/gateway/sessions/{session['session']}/end", {"exit_code": code})
-        run = _find_run(server, session["run"])
+        end = server.send("POST", f"/gateway/sessions/{session['session']}/end", {"exit_code": code})
+        run = _find_run(server, session["run"], _STORAGE_S if end["has_calls"] else _APPEARANCE_S)
     except (OSError, ValueError) as error:
         print(f"warning: the end of the program was not recorded: {error}", file=sys.stderr)
         return
     if run:
         print(f"Recorded: {server.url}/runs/{run}", file=sys.stderr)
+    elif end["has_calls"]:
+        print(f"The recording is still being stored: it will appear at {server.url}/runs", file=sys.stderr)
     else:
         print("Nothing was recorded: no model call of the program came through the gateway.", file=sys.stderr)
 
 
-def _find_run(server: Server, id: str) -> str:
+def _find_run(server: Server, id: str, patience_s: float) -> str:
     """Return the run's id on the server; empty if it does not appear."""
-    deadline = time.monotonic() + _APPEARANCE_S
+    deadline = time.monotonic() + patience_s
     while time.monotonic() < deadline:
         try:
             return str(server.send("GET", f"/runs/{id}")["id"])

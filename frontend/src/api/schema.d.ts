@@ -4808,6 +4808,14 @@ export interface components {
          */
         GateStatus: "not_needed" | "rejected" | "not_rejected" | "not_run";
         /**
+         * GatewayRecording
+         * @description What was recorded. `has_calls`: model calls came through the gateway; they may take a while to be stored.
+         */
+        GatewayRecording: {
+            /** Has Calls */
+            has_calls: boolean;
+        };
+        /**
          * GatewaySession
          * @description An open session. A provider's base URL is this server's address, then `path`, then the provider's name.
          *
@@ -9785,6 +9793,7 @@ export type FrequencyView = components['schemas']['FrequencyView'];
 export type FullStep = components['schemas']['FullStep'];
 export type FullStepList = components['schemas']['FullStepList'];
 export type GateStatus = components['schemas']['GateStatus'];
+export type GatewayRecording = components['schemas']['GatewayRecording'];
 export type GatewaySession = components['schemas']['GatewaySession'];
 export type GatewaySessionEnd = components['schemas']['GatewaySessionEnd'];
 export type GatewaySessionRequest = components['schemas']['GatewaySessionRequest'];
@@ -11416,12 +11425,13 @@ export interface operations {
             };
         };
         responses: {
-            /** @description No response body */
-            204: {
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/json": components["schemas"]["GatewayRecording"];
+                };
             };
             default: {
                 headers: {
