@@ -11,9 +11,11 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Final
 
+import structlog
 from django.core import signing
 from django.core.cache import cache
 
+log = structlog.get_logger("cockpit.gateway")
 # Longer than agents work.
 LIFETIME: Final = timedelta(days=7)
 _SALT: Final = "forkpoint.gateway"
@@ -62,16 +64,22 @@ def find(token: str) -> Session | None:
         return None
 
 
-# Once in each process.
+# Once in each process, whether or not it succeeds: calls are also recorded while Redis is away.
 @lru_cache(maxsize=1_000)
 def note_calls(run_id: str) -> None:
     """Note that calls are recorded into a run, which is stored some time after them."""
-    cache.set(_CALLS + run_id, True, LIFETIME.total_seconds())
+    try:
+        cache.set(_CALLS + run_id, True, LIFETIME.total_seconds())
+    except Exception as error:  # noqa: BLE001  # Redis raises its own, and is not imported without need
+        log.warning("gateway_calls_not_noted", error=f"{type(error).__name__}: {error}")
 
 
 def has_calls(run_id: str) -> bool:
-    """Return whether any process noted calls of a run."""
-    return bool(cache.get(_CALLS + run_id))
+    """Return whether any process noted calls of a run; True if nobody knows."""
+    try:
+        return bool(cache.get(_CALLS + run_id))
+    except Exception:  # noqa: BLE001  # as above
+        return True
 
 
 # Every call of an agent has the same one.
