@@ -59,13 +59,15 @@ _NOT_METADATA: Final = frozenset({*_HOLDERS, "tools", "system", "id"})
 # Of a turn, what the message has under another name.
 _TURN_MEMBERS: Final = ("from", "role", "value", "content", "tool_calls")
 # Values of a list that are looked at to detect the format.
-_CHECKED: Final = 20
+_SAMPLE_SIZE: Final = 20
 _SCORES: Final = ("reward", "score", "rating", "correct", "success", "resolved")
 
 
 def sniff(sample: Sample) -> float:
     """Return the confidence that the file contains ShareGPT conversations."""
-    values = [item for value in sample.values for item in (value[:_CHECKED] if isinstance(value, list) else [value])]
+    values = [
+        item for value in sample.values for item in (value[:_SAMPLE_SIZE] if isinstance(value, list) else [value])
+    ]
     is_list = any(_is_bare(value) for value in sample.values)
     return 1.0 if is_list or any(map(_is_conversation, values)) else 0.0
 
