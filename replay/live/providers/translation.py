@@ -26,6 +26,7 @@ _OWN_MEMBERS: Final = {
     "signature": "signed reasoning (signature)",
     "previous_response_id": "a conversation that it stores (previous_response_id)",
     "conversation": "a conversation that it stores (conversation)",
+    "thread": "a conversation that it stores (thread)",
     "cachedContent": "content that it stores (cachedContent)",
     "mcp_servers": "MCP servers that it asks (mcp_servers)",
     "container": "a container that it runs (container)",

@@ -48,7 +48,7 @@ REQUEST_ATTRIBUTES: Final = frozenset(
     | {"safetySettings", "cachedContent", "labels", "http_options"}
 )
 # Names of content that the provider stores, and that the request therefore does not have.
-STORED_CONTENT: Final = frozenset({"previous_response_id", "conversation", "cachedContent", "container"})
+STORED_CONTENT: Final = frozenset({"previous_response_id", "conversation", "cachedContent", "container", "thread"})
 # Of the attributes, those on which the answer depends. They are parameters of the input, too.
 ANSWER_SETTINGS: Final = STORED_CONTENT | {"truncation", "safetySettings"}
 RESPONSE_ATTRIBUTES: Final = (

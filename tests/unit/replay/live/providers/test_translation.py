@@ -68,6 +68,7 @@ def test_choice_of_a_tool_is_translated(choice: Any, translation: Any) -> None:
         ("openai.chat", {"n": 2}, "anthropic", "settings n"),
         ("openai.responses", {"input": [{"type": "reasoning", "encrypted_content": "x"}]}, "anthropic", "encrypted"),
         ("openai.responses", {"previous_response_id": "r"}, "anthropic", "conversation that it stores"),
+        ("anthropic.messages", {"thread": {"type": "create"}}, "openai", "conversation that it stores"),
         ("google.generate_content", {"tools": [{"googleSearch": {}}]}, "openai", "googleSearch"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from traces.core.json_access import as_object
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
@@ -121,8 +123,12 @@ def test_content_that_the_provider_stores() -> None:
     assert as_object(request)["parameters"] == {"seed": 7, "cachedContent": "c1"}
 
 
-def test_stored_conversation_is_linked() -> None:
+@pytest.mark.parametrize(
+    "previous",
+    [{"previous_response_id": "resp_1"}, {"thread": {"type": "continue", "previous_message_id": "resp_1"}}],
+)
+def test_stored_conversation_is_linked(previous: Any) -> None:
     first = RecordedStep(key="1", type=StepType.MODEL, name="m1", attributes={"response": {"id": "resp_1"}})
-    request: Any = {"messages": [USER], "parameters": {"previous_response_id": "resp_1"}}
+    request: Any = {"messages": [USER], "parameters": previous}
     steps = link_conversations([first, RecordedStep(key="2", type=StepType.MODEL, name="m1", input=request)])
     assert [step.links for step in steps] == [(), ("1",)]
