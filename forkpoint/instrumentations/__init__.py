@@ -10,6 +10,7 @@ from forkpoint.capture.import_hook import hook
 _PATCHES: Final = {
     "openai._base_client": "openai:patch",
     "anthropic._base_client": "anthropic:patch",
+    "anthropic.lib.tools._beta_functions": "function_tools.anthropic:patch_tools",
     "langchain_core.tools.base": "langchain:patch_tools",
     "langchain_core.retrievers": "langchain:patch_retrievers",
     "langchain_core.language_models.chat_models": "langchain:patch_models",

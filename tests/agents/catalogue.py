@@ -123,6 +123,7 @@ FRAMEWORKS: Final = (
     Agent(name="Microsoft Agent Framework", command=_python("agent-framework-1.23", "agent_framework_agent")),
     Agent(name="Haystack", command=_python("haystack-3.4", "haystack_agent")),
     Agent(name="Mirascope", command=_python("mirascope-2.8.2", "mirascope_agent")),
+    Agent(name="Anthropic's tool runner", command=_python("anthropic-2", "anthropic_runner_agent", "async stream")),
     Agent(name="Claude Code", command=_claude_code, has_known_parameters=False),
 )
 AGENTS: Final = (*LIGHT, *FRAMEWORKS)

@@ -29,6 +29,7 @@ FUNCTION_TOOLS = {
     "semantic_kernel_agent": ("semantic-kernel-1.45", "semantic-kernel-1.44", False),
     "agent_framework_agent": ("agent-framework-1.23", "agent-framework-1.22", True),
     "haystack_agent": ("haystack-3.4", "haystack-3.3", False),
+    "anthropic_runner_agent": ("anthropic-2", "anthropic-1", False),
     "mirascope_agent": ("mirascope-2.8.2", "mirascope-2.8.1", True),
 }
 
