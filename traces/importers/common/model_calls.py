@@ -140,6 +140,7 @@ _OUTPUT_COUNTS: Final = (
 )
 _CACHED_COUNTS: Final = (
     "cached_tokens",
+    "cached_prompt_tokens",
     "cached_input_tokens",
     "cachedInputTokens",
     "cachedContentTokenCount",

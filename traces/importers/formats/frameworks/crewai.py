@@ -29,7 +29,11 @@ FORMAT: Final = "crewai"
 _ROOT: Final = "crew"
 _STATES: Final = frozenset({"started", "completed", "failed"})
 _ENTRY: Final = re.compile(r"^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d): (?=\w+=\")", re.M)
-_FIELD: Final = re.compile(r'(?:^|", )(task_name|task|agent|status|output)="')
+_FIELD: Final = re.compile(
+    r'(?:^|", )(task_name|task|agent|status|output|input|message|level|crew|flow|tool|error|duration|metadata)="'
+)
+_ENTRY_FIELDS: Final = frozenset({"timestamp", "task_name", "task", "agent", "status", "output", "error"})
+_TOOL_FAILURE: Final = "Error executing tool"
 _MAPPED_FIELDS: Final = frozenset({"description", "raw", "agent", "name", "messages"})
 
 
@@ -117,6 +121,7 @@ def _log_runs(entries: Sequence[JSONObject], location: str) -> Iterator[Recorded
                 app=FORMAT,
                 format=FORMAT,
                 failed=any(step.status is StepStatus.ERROR for step in steps),
+                has_ended=all(task.end for task in tasks),
             ),
             _crew(steps),
             location=location,
@@ -172,9 +177,17 @@ def _log_step(task: _LoggedTask, key: str, location: str) -> RecordedStep:
         ended_at=_time(end, location),
         input={"task": request} if request else None,
         output={"text": output} if output is not None and not is_failure else None,
-        error=(as_text(output) or "failed") if is_failure else "",
-        attributes={"task_name": task_name} if task_name not in {"", "None"} else {},
+        error=(as_text(end.get("error")) or as_text(output) or "failed") if is_failure else "",
+        attributes={**_other_fields(start), **_other_fields(end), **_task_name(task_name)},
     )
+
+
+def _task_name(task: str) -> JSONObject:
+    return {"task_name": task} if task not in {"", "None"} else {}
+
+
+def _other_fields(entry: JSONObject) -> JSONObject:
+    return {key: value for key, value in entry.items() if key not in _ENTRY_FIELDS and value not in (None, "", {}, [])}
 
 
 def _time(entry: JSONObject, location: str) -> datetime | None:
@@ -240,7 +253,7 @@ def _task_steps(task: JSONObject, key: str, location: str) -> Iterator[RecordedS
         attributes={**other_fields, **({"task_name": name} if name else {})},
     )
     messages = [
-        TranscriptMessage(value=message, location=f"{location}/messages/{index}")
+        TranscriptMessage(value=_with_failure(message), location=f"{location}/messages/{index}")
         for index, message in enumerate(as_list(task.get("messages")))
     ]
     for step in transcripts.build_steps(messages, TranscriptSettings())[1:] if messages else []:
@@ -249,3 +262,10 @@ def _task_steps(task: JSONObject, key: str, location: str) -> Iterator[RecordedS
             yield replace(
                 step, key=f"{key}/{step.key}", parent=parent, links=tuple(f"{key}/{link}" for link in step.links)
             )
+
+
+def _with_failure(message: JSONValue) -> JSONValue:
+    """Return a result with its failure, which only its text states."""
+    body = as_object(message)
+    is_failure = body.get("role") == "tool" and as_text(body.get("content")).startswith(_TOOL_FAILURE)
+    return {**body, "is_error": True} if is_failure else message

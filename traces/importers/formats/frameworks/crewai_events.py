@@ -1,7 +1,8 @@
 """Events of CrewAI's event bus.
 
-A step begins with `…_started` and ends with `…_completed`, `…_finished`, `…_failed` or `…_error`. Its parent is the
-innermost open step.
+A step begins with `…_started` and ends with `…_completed`, `…_finished`, `…_failed` or `…_error`. Events of current
+versions name the event that contains them (`parent_event_id`) and, at the end of a step, its beginning
+(`started_event_id`). Without these, the parent is the innermost open step. Other events belong to their step.
 """
 
 import re
@@ -10,26 +11,31 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_object, as_text, first_member, is_integer
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedRun, RecordedStep
+from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.identity import content_id
-from traces.importers.common.messages import normalize_messages
-from traces.importers.common.model_calls import model_input, normalize_answer, normalize_provider, normalize_usage
-from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.judgements import judgement
+from traces.importers.common.model_calls import normalize_provider, normalize_usage
+from traces.importers.common.run_builder import RunFacts, build_run, match_calls
 from traces.importers.common.times import parse_time
-from traces.importers.common.tool_schemas import normalize_tools
-from traces.importers.files.json_reader import parse_embedded
+from traces.importers.formats.frameworks import crewai_values as values
 
 _PHASE: Final = re.compile(r"(\w+?)_(started|completed|finished|failed|error)")
+_FAILURES: Final = frozenset({"failed", "error"})
 _TYPES: Final = {
     "crew_kickoff": StepType.AGENT,
+    "crew_train": StepType.AGENT,
+    "crew_test": StepType.AGENT,
     "task": StepType.AGENT,
     "agent_execution": StepType.AGENT,
     "lite_agent_execution": StepType.AGENT,
+    "a2a_delegation": StepType.AGENT,
     "flow": StepType.AGENT,
     "method_execution": StepType.AGENT,
+    "conversation_turn": StepType.AGENT,
+    "plan_step": StepType.AGENT,
     "llm_call": StepType.MODEL,
     "tool_usage": StepType.TOOL,
     "memory_query": StepType.RETRIEVAL,
@@ -37,30 +43,19 @@ _TYPES: Final = {
     "knowledge_query": StepType.RETRIEVAL,
     "knowledge_search_query": StepType.RETRIEVAL,
     "agent_reasoning": StepType.PLANNER,
+    "step_observation": StepType.PLANNER,
     "llm_guardrail": StepType.VALIDATOR,
 }
 # Scopes specific to CrewAI; other programs also have events of model calls, tasks and flows.
 _CREWAI_SCOPES: Final = frozenset(
     {"crew_kickoff", "agent_execution", "lite_agent_execution", "tool_usage", "method_execution"}
 )
+_BEGINNINGS: Final = frozenset({"crew_kickoff", "flow"})
+# None of these is inside another of its kind: several run at the same time.
+_CALLS: Final = frozenset({"llm_call", "tool_usage"})
 _IDENTITIES: Final = ("call_id", "tool_name", "task_id", "agent_id", "agent_role", "method_name")
-_NOT_ATTRIBUTES: Final = frozenset(
-    {
-        "messages",
-        "tools",
-        "response",
-        "output",
-        "error",
-        "tool_args",
-        "usage",
-        "type",
-        "timestamp",
-        "event_data",
-        "data",
-        "callbacks",
-        "available_functions",
-    }
-)
+# The parts of an answer, which its end repeats.
+_CHUNKS: Final = frozenset({"llm_stream_chunk", "llm_thinking_chunk"})
 
 
 @dataclass(kw_only=True)
@@ -84,8 +79,21 @@ class _Execution:
     steps: list[RecordedStep] = field(default_factory=list)
     open_steps: list[_OpenStep] = field(default_factory=list)
     by_identity: dict[tuple[str, ...], list[_OpenStep]] = field(default_factory=dict)
+    # By the id of the event that began them.
+    by_event: dict[str, _OpenStep] = field(default_factory=dict)
+    # The index of the step to which each event belongs, by the id of the event.
+    step_indexes: dict[str, int] = field(default_factory=dict)
     events: list[JSONValue] = field(default_factory=list)
+    # Events that begin or end no step, by the index of theirs: None for the run.
+    notes: dict[int | None, list[JSONValue]] = field(default_factory=dict)
+    # The index of the step of each model call that has ended: the client may report its failure again.
+    ended_calls: dict[str, int] = field(default_factory=dict)
+    # Texts of answers that have not ended, by the ids of their calls.
+    chunks: dict[str, list[str]] = field(default_factory=dict)
+    judgements: list[RecordedJudgement] = field(default_factory=list)
     failed: bool = False
+    # The id of the first event of a step.
+    event_id: str = ""
 
 
 def are_events(objects: Sequence[JSONObject]) -> bool:
@@ -96,21 +104,56 @@ def are_events(objects: Sequence[JSONObject]) -> bool:
 def build_runs(events: Sequence[JSONObject], format: str) -> Iterator[RecordedRun]:
     """Yield one run per execution id, or per kick-off if the events lack the id."""
     executions: dict[str, list[_Execution]] = {}
-    for index, event in enumerate(events):
+    for event, location in _in_order(events):
         runs = executions.setdefault(as_text(event.get("execution_id")), [_Execution()])
         if _begins_run(event) and runs[-1].steps and not runs[-1].open_steps:
             runs.append(_Execution())
-        _add_event(runs[-1], event, f"/{index}")
+        _add_event(runs[-1], event, location)
     for execution_id, runs in executions.items():
         for number, execution in enumerate(runs):
             if execution.steps:
                 yield _run(execution, f"{execution_id}/{number}" if execution_id and number else execution_id, format)
 
 
+def _in_order(events: Sequence[JSONObject]) -> list[tuple[JSONObject, str]]:
+    """Return the events with their places: handlers run in several threads and may write them in another order."""
+    places = [(event, f"/{index}") for index, event in enumerate(events)]
+    times = [_time(event, location) for event, location in places]
+    numbers = [event.get("emission_sequence") for event in events]
+    if not all(times):
+        return places
+    keys = [(time, number if is_integer(number) else 0) for time, number in zip(times, numbers, strict=True)]
+    order = sorted(range(len(places)), key=keys.__getitem__)
+    return [places[index] for index in order]
+
+
+def _time(event: JSONObject, location: str) -> datetime | None:
+    return parse_time(event.get("timestamp"), f"{location}/timestamp")
+
+
 def _run(execution: _Execution, execution_id: str, format: str) -> RecordedRun:
-    external_id = execution_id or f"{format}-{content_id(execution.events, '')}"
-    facts = RunFacts(external_id=external_id, app=format, format=format, failed=execution.failed)
-    return build_run(facts, execution.steps, location=f"execution {external_id}")
+    digest = execution.event_id or content_id(execution.events, "")
+    external_id = execution_id or f"{format}-{digest}"
+    facts = RunFacts(
+        external_id=external_id,
+        app=format,
+        format=format,
+        failed=execution.failed,
+        has_ended=not any(step.parent is None and step.status is StepStatus.PARTIAL for step in execution.steps),
+        metadata={"events": execution.notes.get(None)},
+        judgements=execution.judgements,
+    )
+    return build_run(facts, match_calls(list(_finished_steps(execution))), location=f"execution {external_id}")
+
+
+def _finished_steps(execution: _Execution) -> Iterator[RecordedStep]:
+    """Yield the steps with the other events of each; an answer without its end has the text that was streamed."""
+    for index, step in enumerate(execution.steps):
+        text = "".join(execution.chunks.get(as_text(step.attributes.get("call_id")), []))
+        if step.type is StepType.MODEL and step.output is None and text:
+            step = replace(step, output={"message": {"role": "assistant", "content": text}})
+        notes = execution.notes.get(index)
+        yield replace(step, attributes={**step.attributes, "events": notes}) if notes else step
 
 
 def _scope(event: JSONObject) -> tuple[str, str]:
@@ -120,7 +163,7 @@ def _scope(event: JSONObject) -> tuple[str, str]:
 
 def _begins_run(event: JSONObject) -> bool:
     scope, phase = _scope(event)
-    return scope in {"crew_kickoff", "flow"} and phase == "started"
+    return scope in _BEGINNINGS and phase == "started"
 
 
 def _data(event: JSONObject) -> JSONObject:
@@ -130,10 +173,14 @@ def _data(event: JSONObject) -> JSONObject:
 
 def _add_event(execution: _Execution, event: JSONObject, location: str) -> None:
     scope, phase = _scope(event)
+    data, at = _data(event), _time(event, location)
     if scope not in _TYPES:
+        _add_note(execution, data)
+        return
+    if phase != "started" and as_text(data.get("call_id")) in execution.ended_calls:
+        _add_note(execution, data)
         return
     execution.events.append(event)
-    data, at = _data(event), parse_time(event.get("timestamp"), f"{location}/timestamp")
     if phase == "started":
         _begin(execution, scope, data, at)
         return
@@ -141,36 +188,84 @@ def _add_event(execution: _Execution, event: JSONObject, location: str) -> None:
     if index is None:
         _begin(execution, scope, data, None)
         index = _close(execution, execution.open_steps[-1])
+    if call_id := as_text(data.get("call_id")):
+        execution.ended_calls[call_id] = index
     execution.steps[index] = _complete(execution.steps[index], data, phase, at, location)
     execution.failed |= scope == "crew_kickoff" and phase == "failed"
 
 
+def _add_note(execution: _Execution, data: JSONObject) -> None:
+    """Add an event that begins and ends no step to the innermost step that contains it."""
+    name = as_text(data.get("type"))
+    if name in _CHUNKS:
+        if name == "llm_stream_chunk":
+            execution.chunks.setdefault(as_text(data.get("call_id")), []).append(as_text(data.get("chunk")))
+        return
+    index = execution.ended_calls.get(as_text(data.get("call_id")))
+    index = _parent_index(execution, data, "") if index is None else index
+    if (event_id := as_text(data.get("event_id"))) and index is not None:
+        execution.step_indexes[event_id] = index
+    execution.notes.setdefault(index, []).append(values.note(data))
+    for test_name, score, text in values.scores(name, data):
+        execution.judgements.append(
+            judgement(test_name, score, text=text, step=None if index is None else execution.steps[index].key)
+        )
+
+
+def _parent_index(execution: _Execution, data: JSONObject, scope: str) -> int | None:
+    """Return the index of the step that contains an event, by its id, or else of the innermost open step."""
+    index = execution.step_indexes.get(as_text(data.get("parent_event_id")))
+    if index is not None:
+        return index
+    candidates = (
+        open_step
+        for open_step in reversed(execution.open_steps)
+        if not open_step.is_closed and (scope not in _CALLS or open_step.scope != scope)
+    )
+    return next((open_step.index for open_step in candidates), None)
+
+
 def _begin(execution: _Execution, scope: str, data: JSONObject, at: datetime | None) -> None:
-    kind = _TYPES[scope]
-    parent = execution.steps[execution.open_steps[-1].index].key if execution.open_steps else None
+    kind, event_id = _TYPES[scope], as_text(data.get("event_id"))
+    parent = _parent_index(execution, data, scope)
     model = as_text(data.get("model"))
     open_step = _OpenStep(scope=scope, identity=_identity(data), index=len(execution.steps))
     execution.open_steps.append(open_step)
     execution.by_identity.setdefault(open_step.key, []).append(open_step)
+    execution.event_id = execution.event_id or event_id
+    if event_id:
+        execution.by_event[event_id] = open_step
+        execution.step_indexes[event_id] = open_step.index
     execution.steps.append(
         RecordedStep(
             key=f"{scope}-{len(execution.steps) + 1}",
             type=kind,
-            name=_name(scope, data, model),
-            parent=parent,
+            name=values.name(scope, data),
+            parent=None if parent is None else execution.steps[parent].key,
             status=StepStatus.PARTIAL,
             started_at=at,
-            input=_input(kind, data),
+            input=values.input_of(kind, data),
             model=model if kind is StepType.MODEL else "",
-            provider=normalize_provider(None, model.rpartition("/")[2]) if kind is StepType.MODEL else "",
+            provider=_provider(model) if kind is StepType.MODEL else "",
             tool_name=as_text(data.get("tool_name")) if kind is StepType.TOOL else "",
-            attributes=_attributes(data),
+            attributes=values.attributes(data) | ({"event_id": event_id} if event_id else {}),
         )
     )
 
 
+def _provider(model: str) -> str:
+    prefix, slash, name = model.partition("/")
+    return normalize_provider(prefix if slash else None, name.rpartition("/")[2] if slash else model)
+
+
 def _end_matching_step(execution: _Execution, scope: str, data: JSONObject) -> int | None:
-    """Close the latest open step with the event's identity, or else one without contradicting fields."""
+    """Close the step whose beginning the event names, or the latest open one with its identity.
+
+    Otherwise, close one of its scope without contradicting fields.
+    """
+    beginning = execution.by_event.get(as_text(data.get("started_event_id")))
+    if beginning is not None and beginning.scope == scope and not beginning.is_closed:
+        return _close(execution, beginning)
     end_event = _OpenStep(scope=scope, identity=_identity(data), index=-1)
     same_identity = (step for step in reversed(execution.by_identity.get(end_event.key, [])) if not step.is_closed)
     compatible = (step for step in reversed(execution.open_steps) if not step.is_closed and _may_end(step, end_event))
@@ -200,72 +295,20 @@ def _identity(data: JSONObject) -> dict[str, str]:
 
 
 def _complete(step: RecordedStep, data: JSONObject, phase: str, at: datetime | None, location: str) -> RecordedStep:
-    error = (as_text(data.get("error")) or phase) if phase in {"failed", "error"} else ""
-    answer = normalize_answer(data.get("response")) if step.type is StepType.MODEL else None
-    output = answer.output if answer else _output(step.type, data)
-    usage = normalize_usage(as_object(first_member(data, "usage", "token_usage")), f"{location}/usage")
-    input_value = _input(step.type, data) if step.input is None else step.input
+    error = values.error_of(data, phase) if phase in _FAILURES else values.tool_failure(data)
+    output = values.output_of(step.type, data)
+    counts = as_object(first_member(data, "usage", "token_usage"))
+    usage = normalize_usage(counts, f"{location}/usage")
     return replace(
         step,
         status=StepStatus.ERROR if error else StepStatus.OK,
         error=error,
         ended_at=at,
-        input=input_value,
+        input=values.input_of(step.type, data) if step.input is None else step.input,
         output=None if error and output is None else output,
         tokens_in=usage.tokens_in,
         tokens_out=usage.tokens_out,
         tokens_cached=usage.tokens_cached,
-        attributes={**step.attributes, **_attributes(data)},
+        cost_usd=usage.cost_usd,
+        attributes={**step.attributes, **values.attributes(data), **values.other_counts(counts)},
     )
-
-
-def _name(scope: str, data: JSONObject, model: str) -> str:
-    names = {
-        "crew_kickoff": first_member(data, "crew_name"),
-        "task": first_member(data, "task_name", "task_id"),
-        "agent_execution": first_member(data, "agent_role"),
-        "lite_agent_execution": first_member(data, "agent_role"),
-        "flow": first_member(data, "flow_name"),
-        "method_execution": first_member(data, "method_name"),
-        "tool_usage": first_member(data, "tool_name"),
-        "llm_call": model,
-    }
-    return as_text(names.get(scope)).strip() or scope
-
-
-def _input(kind: StepType, data: JSONObject) -> JSONValue:
-    match kind:
-        case StepType.MODEL:
-            messages = normalize_messages(data.get("messages"))
-            return model_input(messages, normalize_tools(data.get("tools") or []), {}) if messages else None
-        case StepType.TOOL:
-            return parse_embedded(data.get("tool_args"))
-        case StepType.RETRIEVAL:
-            return {"query": data["query"]} if data.get("query") else None
-    task = as_object(data.get("task"))
-    request = first_member({**task, **data}, "task_prompt", "inputs", "task_description", "description", "context")
-    return {"task": request} if isinstance(request, str) else request
-
-
-def _output(kind: StepType, data: JSONObject) -> JSONValue:
-    output = first_member(data, "output", "result", "results", "retrieved_knowledge")
-    if kind is StepType.RETRIEVAL:
-        documents = as_list(output) or ([output] if output else [])
-        return {
-            "documents": [document if isinstance(document, dict) else {"content": document} for document in documents]
-        }
-    if kind is StepType.TOOL or output is None:
-        return output
-    content = as_text(as_object(output).get("raw")) or output
-    return {"text": content} if isinstance(content, str) else content
-
-
-def _attributes(data: JSONObject) -> JSONObject:
-    """Return the small values without a field in the step, and what a task is to give."""
-    task = as_object(data.get("task"))
-    expectation: JSONObject = {name: task[name] for name in ("expected_output", "name") if task.get(name)}
-    return {
-        name: value
-        for name, value in {**expectation, **data}.items()
-        if name not in _NOT_ATTRIBUTES and isinstance(value, str | int | float) and value != ""
-    }

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 
 from tests.support import importing_fixtures as fixtures
+from traces.core.json_access import as_object, as_objects
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
@@ -107,3 +108,70 @@ def test_execution_ids_separate_runs() -> None:
     first, second = read({"events": events})
     assert (first.external_id, second.external_id) == ("e1", "e2")
     assert (first.status, first.steps[0].error) == (RunStatus.FAILED, "no model")
+
+
+def event(number: int, type: str, **fields: Any) -> dict[str, Any]:
+    time = f"2026-03-01T10:00:{number:02}Z"
+    return {"type": type, "timestamp": time, "event_id": f"e{number}", "emission_sequence": number, **fields}
+
+
+def parallel_calls() -> list[dict[str, Any]]:
+    """Return the events of two calls at the same time, as CrewAI 1.15 writes them with `to_json`."""
+    calls = [
+        {"id": f"c{number}", "function": {"name": "'find_book'", "arguments": f"'{{\"id\": {number}}}'"}}
+        for number in (1, 2)
+    ]
+    question = [{"role": "user", "content": "Count."}]
+    use = {"tool_name": "find_book", "parent_event_id": "e1"}
+    return [
+        event(1, "crew_kickoff_started", crew_name="shop"),
+        event(2, "llm_call_started", call_id="l1", model="gpt-4o", messages=question, temperature=0.2, seed=1),
+        event(3, "llm_call_completed", call_id="l1", response=calls, finish_reason="tool_calls"),
+        event(4, "tool_usage_started", **use, tool_args={"id": 1}),
+        event(5, "tool_usage_started", **use, tool_args={"id": 2}),
+        event(6, "tool_usage_finished", **use, started_event_id="e4", output="red"),
+        event(7, "tool_usage_finished", **use, started_event_id="e5", output="", failure={"message": "no shelf"}),
+        event(8, "memory_save_completed", parent_event_id="e1", value="Dune is red."),
+        event(9, "agent_evaluation_completed", metric_category="goal_alignment", score={"score": 7, "feedback": "ok"}),
+        event(10, "crew_kickoff_completed", started_event_id="e1", output="Red."),
+    ]
+
+
+def test_parallel_calls_have_their_ids_results_and_parent() -> None:
+    (run,) = read(fixtures.json_lines(parallel_calls()))
+    assert outline(run) == [
+        ("agent", "shop", None),
+        ("model", "gpt-4o", "shop"),
+        ("tool", "find_book", "shop"),
+        ("tool", "find_book", "shop"),
+    ]
+    model, first, second = run.steps[1:]
+    assert as_object(model.input)["parameters"] == {"temperature": 0.2, "seed": 1}
+    assert as_object(model.output)["finish_reason"] == "tool_calls"
+    assert (first.call_id, first.output, second.call_id, second.error) == ("c1", "red", "c2", "no shelf")
+
+
+def test_events_outside_of_steps_are_kept() -> None:
+    (run,) = read(fixtures.json_lines(parallel_calls()))
+    memory = as_objects(run.steps[0].attributes["events"])[0]
+    assert (memory["name"], memory["attributes"]) == ("memory_save_completed", {"value": "Dune is red."})
+    assert [(item.name, item.value, item.text) for item in run.judgements] == [("goal_alignment", 7.0, "ok")]
+
+
+def test_order_of_lines_does_not_matter() -> None:
+    events = parallel_calls()
+    assert read(fixtures.json_lines(events[::-1])) == read(fixtures.json_lines(events))
+
+
+def test_failure_that_is_reported_twice_is_one_call() -> None:
+    failure = {"call_id": "l1", "error": "overloaded"}
+    events = [*parallel_calls()[:2], event(3, "llm_call_failed", **failure), event(4, "llm_call_failed", **failure)]
+    (run,) = read(fixtures.json_lines(events))
+    assert [(step.type, step.error) for step in run.steps[1:]] == [(StepType.MODEL, "overloaded")]
+    assert run.status is RunStatus.PARTIAL
+
+
+def test_log_keeps_other_fields_and_has_no_end_without_that_of_a_task() -> None:
+    entry = {"timestamp": "2026-03-01 10:00:00", "task": "Answer.", "agent": "Clerk", "crew": "shop"}
+    (run,) = read([{**entry, "status": "started"}])
+    assert (run.status, run.steps[1].attributes) == (RunStatus.PARTIAL, {"crew": "shop"})
