@@ -54,10 +54,6 @@ class SubAgent:
     facts: JSONObject = field(default_factory=dict)
 
     @property
-    def name(self) -> str:
-        return as_text(self.facts.get(_TYPE)) or "sub-agent"
-
-    @property
     def id(self) -> str:
         return as_text(self.lines[0].record.get("agentId"))
 
@@ -143,11 +139,16 @@ def place(steps: list[RecordedStep], agents: Sequence[SubAgent], *, also_uncalle
 def nest(agent: SubAgent, prefix: str, caller: RecordedStep | None) -> list[RecordedStep]:
     """Return the steps of a sub-agent, below its caller if there is one."""
     caller_key = caller.key if caller else None
+    type = agent.facts.get(_TYPE) or as_object(caller.input if caller else None).get("subagent_type")
     root, *inner_steps = agent.steps
     facts: JSONObject = {**({"agent_id": agent.id} if agent.id else {}), **omit(agent.facts, _TYPE, _CALL)}
     return [
         replace(
-            root, key=prefix + root.key, parent=caller_key, name=agent.name, attributes={**root.attributes, **facts}
+            root,
+            key=prefix + root.key,
+            parent=caller_key,
+            name=as_text(type) or "sub-agent",
+            attributes={**root.attributes, **facts},
         ),
         *(_move(step, prefix, root.key) for step in inner_steps),
     ]

@@ -5,6 +5,7 @@ old branch in the file. Two structures look like branches but are not: the lines
 id, and the results of parallel calls, each a child of the line of its call.
 """
 
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -113,6 +114,32 @@ def close_gaps(lines: Sequence[Line]) -> list[Line]:
         lines_by_id[line.id] = line
         previous_id = line.id
     return list(lines_by_id.values())
+
+
+def restore_order(lines: list[Line]) -> list[Line]:
+    """Return the lines by their times and each after its parent, if a line is before its parent; others as they are."""
+    places = {line.id: place for place, line in reversed([*enumerate(lines)]) if line.id}
+    if all(places.get(line.parent, -1) < place or line.parent == line.id for place, line in enumerate(lines)):
+        return lines
+    times: list[str] = []
+    for line in lines:
+        times.append(as_text(line.record.get("timestamp")) or next(reversed(times), ""))
+    by_time = [line for _, line in sorted(zip(times, lines, strict=True), key=lambda pair: pair[0])]
+    children: dict[str, list[Line]] = defaultdict(list)
+    ordered_lines: dict[int, Line] = {}
+    ids: set[str] = set()
+    for first_line in by_time:
+        stack = [first_line]
+        while stack:
+            line = stack.pop()
+            if line.parent in places and line.parent not in ids:
+                children[line.parent].append(line)
+                continue
+            ordered_lines[id(line)] = line
+            ids.add(line.id)
+            stack += reversed(children.pop(line.id, []))
+    # Lines that are their own ancestors.
+    return [*ordered_lines.values(), *(line for line in by_time if id(line) not in ordered_lines)]
 
 
 def chains(lines: Sequence[Line]) -> list[list[Line]]:

@@ -21,7 +21,14 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents import claude_agents, claude_stream
 from traces.importers.formats.coding_agents.claude_agents import SubAgent, nest, place
-from traces.importers.formats.coding_agents.claude_branches import Branch, Line, branches, chains, close_gaps
+from traces.importers.formats.coding_agents.claude_branches import (
+    Branch,
+    Line,
+    branches,
+    chains,
+    close_gaps,
+    restore_order,
+)
 
 FORMAT = "claude-code"
 _IDS = frozenset({"type", "session_id", "uuid"})
@@ -70,7 +77,7 @@ class _Session:
                 continue
             line_ids = {line.id for line in lines if line.id}
             lines = [*lines, *(line for line in part if line.id not in line_ids)]
-        return lines
+        return restore_order(lines)
 
 
 def _start(part: list[Line]) -> tuple[bool, str]:

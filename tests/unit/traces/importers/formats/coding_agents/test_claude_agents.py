@@ -1,5 +1,6 @@
 """Files beside those of Claude Code's sub-agents: their facts, and the journal of a workflow."""
 
+from itertools import permutations
 from typing import Any
 
 from tests.support import importing_fixtures as fixtures
@@ -68,3 +69,32 @@ def test_output_of_other_programs_names_them() -> None:
         assert (run.app, run.steps[0].name) == (program, program)
         assert model.provider == (provider or model.provider)
         assert provider or model.provider != "anthropic"
+
+
+def test_call_names_the_type_of_its_sub_agent() -> None:
+    start = {**call("t1"), "input": {"prompt": "Count.", "subagent_type": "Explore"}}
+    lines = [line("u1", "user", "Count both."), line("u2", "assistant", [start], parentUuid="u1")]
+    lines += [line("g1", "user", "Count.", isSidechain=True)]
+    lines += [line("g2", "assistant", "Five.", isSidechain=True, parentUuid="g1")]
+    (run,) = claude_code.parse(sources(session=lines))
+    assert [step.name for step in run.steps if step.type is StepType.AGENT] == ["claude-code", "Explore"]
+
+
+def test_lines_in_any_order_are_the_same_session() -> None:
+    result = [{"type": "tool_result", "tool_use_id": "t1", "content": "Five."}]
+    lines = [
+        line("u1", "user", "Count.", timestamp="2026-05-01T10:00:01Z"),
+        line("u2", "assistant", [call("t1")], parentUuid="u1", timestamp="2026-05-01T10:00:02Z"),
+        line("u3", "user", result, parentUuid="u2", timestamp="2026-05-01T10:00:02Z"),
+        line("u4", "assistant", "Five.", parentUuid="u3", timestamp="2026-05-01T10:00:03Z"),
+    ]
+    (expected,) = claude_code.parse(sources(session=lines))
+    for order in permutations(lines):
+        (run,) = claude_code.parse(sources(session=[*order]))
+        assert run.steps == expected.steps
+
+
+def test_lines_that_are_their_own_ancestors_are_read() -> None:
+    lines = [line("u2", "assistant", "Five.", parentUuid="u1"), line("u1", "user", "Count.", parentUuid="u2")]
+    (run,) = claude_code.parse(sources(session=lines))
+    assert [step.output for step in run.steps if step.type is StepType.MODEL]
