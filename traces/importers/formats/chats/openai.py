@@ -35,7 +35,10 @@ from traces.importers.formats.chats.openai_items import (
 FORMAT: Final = "openai"
 _ANSWERS: Final = frozenset({"response", "chat.completion"})
 _HOLDERS: Final = ("data", "responses", "completions")
-_ATTRIBUTES: Final = ("status", "service_tier", "system_fingerprint", "metadata", "user", "conversation", "background")
+_ATTRIBUTES: Final = (
+    *("status", "service_tier", "system_fingerprint", "metadata", "user", "conversation", "background"),
+    *("safety_identifier", "prompt_cache_key"),
+)
 # Of stored completions.
 _COMPLETION_FIELDS: Final = (
     "request_id",
@@ -336,6 +339,8 @@ def _tool(item: JSONObject, key: str) -> RecordedStep | None:
             name, arguments, output = kind, {"code": item.get("code")}, item.get("result")
         case "code_interpreter_call":
             name, arguments, output = "code_interpreter", {"code": item.get("code")}, item.get("outputs")
+        case "image_generation_call":
+            name, arguments, output = "image_generation", {"prompt": item.get("revised_prompt")}, item.get("result")
         case _:
             return None
     error = read_error(item) if item.get("error") or item.get("status") == "failed" else ""
@@ -350,7 +355,7 @@ def _tool(item: JSONObject, key: str) -> RecordedStep | None:
             input=arguments,
             output=output,
             call_id=as_text(item.get("id")),
-            attributes={PROVIDER_RAN: True},
+            attributes={PROVIDER_RAN: True, **({"server": item["server_label"]} if item.get("server_label") else {})},
         )
     )
 

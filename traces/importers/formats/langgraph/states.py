@@ -31,6 +31,9 @@ FORMAT: Final = "langgraph"
 _TUPLE: Final = ("values", "next", "config", "metadata", "created_at", "parent_config", "tasks", "interrupts")
 _TASK_TUPLE: Final = ("id", "name", "path", "error", "interrupts", "state", "result")
 _HOLDERS: Final = ("history", "states", "checkpoints", "data")
+# Of the metadata of a checkpoint, what differs between those of a thread, or is the run's own.
+_CHECKPOINT_FACTS: Final = ("source", "step", "parents", "writes", "score", "thread_id", "graph_id", "graph_name")
+_INTERNAL: Final = ("__", "langgraph_", "checkpoint_")
 _VIRTUAL_NODES: Final = ("__start__", "__end__")
 
 
@@ -234,7 +237,8 @@ def _run(external_id: str, snapshots: list[_Snapshot], *, is_inner: bool) -> Rec
     setting = TranscriptSettings(agent=_graph(metadata) or "graph", provider=langchain.find_provider(growth.messages))
     talk = transcripts.build_steps(growth.messages, setting)
     steps = nodes.nest_steps(talk, [*growth.nodes, *pending], growth.results)
-    state = {key: value for key, value in last_snapshot.values.items() if not _is_channel(value)}
+    conversation = _conversation(last_snapshot.values)
+    state = {key: value for key, value in last_snapshot.values.items() if key != conversation}
     if not growth.messages:
         first_values = next((snapshot.values for snapshot in snapshots if snapshot.values), {})
         steps[0] = replace(steps[0], input=first_values or None, output=last_snapshot.values or None)
@@ -254,13 +258,21 @@ def _run(external_id: str, snapshots: list[_Snapshot], *, is_inner: bool) -> Rec
                 "state": state,
                 "next": list(last_snapshot.next),
                 "error": last_snapshot.error,
-                "assistant_id": metadata.get("assistant_id"),
-                "user_id": metadata.get("user_id"),
+                **_facts(metadata),
             },
         ),
         steps,
         location=last_snapshot.location,
     )
+
+
+def _facts(metadata: JSONObject) -> JSONObject:
+    """Return what the program, its user and the platform state of a thread in the metadata of its checkpoints."""
+    return {
+        name: value
+        for name, value in metadata.items()
+        if name not in _CHECKPOINT_FACTS and not name.startswith(_INTERNAL)
+    }
 
 
 def _graph(metadata: JSONObject) -> str:
@@ -352,9 +364,14 @@ def _changes(previous: JSONObject, current: JSONObject) -> JSONObject | None:
 
 def _messages(values: JSONObject) -> list[JSONValue]:
     """Return the conversation in a state."""
+    return as_list(values.get(_conversation(values)))
+
+
+def _conversation(values: JSONObject) -> str:
+    """Return the name of the channel with the conversation; empty without one."""
     if _is_channel(values.get("messages")):
-        return as_list(values["messages"])
-    return next((as_list(value) for value in values.values() if _is_channel(value)), [])
+        return "messages"
+    return next((name for name, value in values.items() if _is_channel(value)), "")
 
 
 def _is_channel(value: JSONValue) -> bool:

@@ -175,6 +175,7 @@ def test_provider_tools_are_steps() -> None:
         {
             "type": "mcp_call",
             "id": "mcp_1",
+            "server_label": "shop",
             "name": "find_book",
             "arguments": '{"title": "Dune"}',
             "output": "3 copies",
@@ -189,8 +190,11 @@ def test_provider_tools_are_steps() -> None:
         {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "Dune"}},
         {"type": "program", "id": "pr_1", "call_id": "cp_1", "code": "1 + 1"},
         {"type": "program_output", "id": "po_1", "call_id": "cp_1", "result": "2"},
+        {"type": "image_generation_call", "id": "ig_1", "revised_prompt": "A cover", "result": "aGk="},
     ]
-    (run,), _ = read({**FINAL, "status": "completed", "output": [*calls, *FINAL["output"]]})
+    facts = {"safety_identifier": "user-7", "prompt_cache_key": "shop"}
+    (run,), _ = read({**FINAL, **facts, "status": "completed", "output": [*calls, *FINAL["output"]]})
+    assert facts.items() <= fixtures.steps(run, StepType.MODEL)[0].attributes.items()
     assert run.status is RunStatus.COMPLETED, "the model handled the errors"
     tools = fixtures.steps(run, StepType.TOOL)
     assert [(step.name, step.status, step.error) for step in tools] == [
@@ -199,8 +203,11 @@ def test_provider_tools_are_steps() -> None:
         ("ring_bell", StepStatus.ERROR, "no bell"),
         ("web_search", StepStatus.OK, ""),
         ("program", StepStatus.OK, ""),
+        ("image_generation", StepStatus.OK, ""),
     ]
-    assert (tools[-1].input, tools[-1].output) == ({"code": "1 + 1"}, "2")
+    assert (tools[-2].input, tools[-2].output) == ({"code": "1 + 1"}, "2")
+    assert (tools[-1].input, tools[-1].output) == ({"prompt": "A cover"}, "aGk=")
+    assert tools[0].attributes["server"] == "shop"
     assert (tools[0].input, tools[0].output) == ({"title": "Dune"}, "3 copies")
 
 

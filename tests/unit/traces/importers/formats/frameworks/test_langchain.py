@@ -170,6 +170,21 @@ def test_checkpoints_and_threads_are_read() -> None:
         assert (run.external_id, len(fixtures.steps(run, StepType.MODEL))) == ("lg-3", 2)
 
 
+def test_metadata_and_other_channels_of_a_thread_stay() -> None:
+    messages = [{"type": "human", "id": "h", "content": "Is Dune in?"}, {"type": "ai", "id": "m", "content": "Yes."}]
+    notes = [{"type": "ai", "id": "n", "content": "Look on shelf 7."}]
+    snapshot = {
+        "values": {"messages": messages, "notes": notes},
+        "next": [],
+        "config": {"configurable": {"thread_id": "lg-6", "checkpoint_id": "1"}},
+        "metadata": {"source": "loop", "step": 1, "tenant": "acme", "user_id": "u7", "langgraph_version": "1.2"},
+    }
+    (run,), _ = read([snapshot], "langgraph")
+    assert (run.metadata["tenant"], run.metadata["user_id"]) == ("acme", "u7")
+    assert run.metadata["state"] == {"notes": notes}
+    assert "langgraph_version" not in run.metadata
+
+
 def test_subgraph_is_inside_the_node_that_ran_it() -> None:
     question = {"type": "human", "id": "h", "content": "Is Dune in?"}
     reply = {"type": "ai", "id": "m", "content": "Yes."}
