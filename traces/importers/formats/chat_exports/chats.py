@@ -41,6 +41,9 @@ class Chat:
         call: JSONObject = {"id": as_text(id), "name": name, "arguments": arguments}
         self.pieces.add_call(call, time, self.location)
 
-    def add_result(self, id: JSONValue, content: JSONValue, time: JSONValue, *, is_failed: bool = False) -> None:
+    def add_result(
+        self, id: JSONValue, content: JSONValue, time: JSONValue, *, is_failed: bool = False, **facts: JSONValue
+    ) -> None:
         failure: JSONObject = {"is_error": True} if is_failed else {}
-        self.pieces.add_result({"tool_call_id": as_text(id), "content": content, "ts": time, **failure}, self.location)
+        result: JSONObject = {**facts, "tool_call_id": as_text(id), "content": content, "ts": time, **failure}
+        self.pieces.add_result(result, self.location)

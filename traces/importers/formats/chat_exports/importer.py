@@ -13,7 +13,7 @@ from traces.importers.common.model_calls import normalize_parameters, normalize_
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptSettings, drop_unreadable
 from traces.importers.files.source import Source
-from traces.importers.formats.chat_exports import chat_logs, clients, lm_studio
+from traces.importers.formats.chat_exports import chat_logs, clients, copilot_studio, lm_studio
 from traces.importers.formats.chat_exports.chats import Chat
 
 FORMAT: Final = "chat-export"
@@ -25,6 +25,7 @@ _READERS: Final = (
     (lm_studio.is_conversation, lm_studio.read_conversation),
     (chat_logs.is_anything_llm, chat_logs.read_anything_llm),
     (chat_logs.is_rasa, chat_logs.read_rasa),
+    (copilot_studio.is_copilot_studio, copilot_studio.read_copilot_studio),
 )
 
 
