@@ -75,7 +75,13 @@ def align(base: Sequence[SideStep], candidate: Sequence[SideStep]) -> list[Match
 def _with_comparable_names(
     base: Sequence[SideStep], candidate: Sequence[SideStep]
 ) -> tuple[Sequence[SideStep], Sequence[SideStep]]:
-    """The steps, those of models without their names if the runs have none in common: two recorders name them."""
+    """The steps, those of models without their names if the runs have none in common: two recorders name them.
+
+    Models that are part of the names tell steps apart as long as no run has others.
+    """
+    full_names = [{step.name for step in steps if step.type == _MODEL} for steps in (base, candidate)]
+    if full_names[0] == full_names[1]:
+        return _with_models_in_names(base), _with_models_in_names(candidate)
     names = [{step.role for step in steps if step.type == _MODEL and step.role} for steps in (base, candidate)]
     if not any(names) or names[0] & names[1]:
         return base, candidate
@@ -83,6 +89,11 @@ def _with_comparable_names(
         [step._replace(name=_MODEL) if step.type == _MODEL else step for step in steps] for steps in (base, candidate)
     )
     return left, right
+
+
+def _with_models_in_names(steps: Sequence[SideStep]) -> Sequence[SideStep]:
+    """The steps, whose names are then purposes as a whole."""
+    return [step._replace(model="") if step.type == _MODEL and step.names_model else step for step in steps]
 
 
 class _Alignment:

@@ -54,10 +54,22 @@ class SideStep(NamedTuple):
 
     @property
     def role(self) -> str:
-        """The purpose of the step; empty for turns and for steps that are named by their model."""
+        """The purpose of the step; empty for turns and for steps that are named by their model.
+
+        `chat gpt-4o`, as OpenTelemetry names calls of models, has the purpose `chat`, whichever model answers.
+        """
         if self.type == _TURN or (self.type == _MODEL and self.name == self.model):
             return ""
+        if self.type == _MODEL and self.names_model:
+            return self.name.rpartition(" ")[0]
         return self.tool_name or self.name or self.type
+
+    @property
+    def names_model(self) -> bool:
+        """True if the name ends with the model, which may be recorded with its vendor or its date."""
+        last_word = self.name.rpartition(" ")[2]
+        is_last = self.model.startswith(last_word) or self.model.endswith(f"/{last_word}")
+        return is_last and bool(last_word) and last_word != self.name
 
     @property
     def tokens(self) -> int | None:
