@@ -97,6 +97,9 @@ def system_prompt(runs: RunPair, root: Root) -> Iterator[Change]:
 def edit_messages(runs: RunPair, root: Root, group: Sequence[MessagePair]) -> Change:
     """A change that edits messages at the first step of each conversation that contains them."""
     places = runs.beginnings(root.places)
+    assert root.facet is not None
+    # Its title then quotes these messages, and not the first of all that differ at the step.
+    root = replace(root, facet=replace(root.facet, messages=tuple(group)))
     # Two passages of one message can be two changes.
     name = digest([_identity(item) for item in group])[:8]
     if len(group) == 1 and len(places) == 1 and not group[0].passages:

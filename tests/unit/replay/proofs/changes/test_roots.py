@@ -184,6 +184,18 @@ def test_two_passages_of_a_message_can_be_two_changes() -> None:
     ]
 
 
+def test_each_change_of_several_messages_quotes_its_own() -> None:
+    def run(code: str, question: str) -> list[Spec]:
+        example = [user("The printer smells."), {"role": "assistant", "content": code}]
+        return [agent(), model([system("Use the examples."), *example, user(question)], reply(code))]
+
+    changes = separate(run("T-303", "My printer hums."), run("T-999", "My screen hums."))
+    assert sorted(change.atom.title for change in changes.changes.values()) == [
+        "Changing “303” to “999” in a message of the assistant",
+        "Changing “printer” to “screen” in the user's message",
+    ]
+
+
 def billing_run(number: str, days: str) -> list[Spec]:
     """Code looks up the booking that the request names, and puts the request above a figure that it capitalised."""
     return [
