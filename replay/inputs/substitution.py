@@ -163,12 +163,14 @@ def _with_separator(text: str, separator: str) -> str:
 
 
 def _same_token(token: str, before: str, after: str) -> str | None:
-    """Token of the new text that replaces an old one: the only token of the same shape."""
-    now = tokens_of(after)
-    if token in now:
-        return token
-    old = [candidate for candidate in tokens_of(before) if candidate not in now and _shape(candidate) == _shape(token)]
-    new = [candidate for candidate in now if candidate not in tokens_of(before) and _shape(candidate) == _shape(token)]
+    """Token of the new text that replaces an old one: the only token of the same shape.
+
+    A token stays if it has the same place among those of its shape. With others beside it, code may choose another one.
+    """
+    old, new = ([item for item in tokens_of(text) if _shape(item) == _shape(token)] for text in (before, after))
+    if token in new:
+        return token if len(old) == len(new) and old.index(token) == new.index(token) else None
+    old, new = [item for item in old if item not in new], [item for item in new if item not in old]
     return new[0] if len(old) == len(new) == 1 else None
 
 

@@ -30,6 +30,10 @@ def _answering_step() -> Node:
             "Note: We checked A-1042: the order B-7802 arrives on Monday. Thanks.",
         ),
         ("Look at A-1042 and B-7701.", "We found A-1042 and the order B-7802.", "Look at A-1042 and B-7802."),
+        # Code may choose another one of the ids now: the first, the last, or all.
+        ("Look at A-1042.", "We found C-3000, A-1042 and the order B-7701.", None),
+        ("Look at A-1042.", "The order B-7701 replaces A-1042.", None),
+        ("Look at A-1042.", "We sent 5000 francs for A-1042, as for B-7701.", "Look at A-1042."),
     ],
 )
 def test_quoted_words_are_those_of_the_new_answer(text: str, after: str, expected: str | None) -> None:
