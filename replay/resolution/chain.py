@@ -16,10 +16,10 @@ from replay.core.graph import CHECKS, Node
 from replay.core.values.output_comparison import References
 from replay.core.values.unread import Unread
 from replay.core.wording import sentence, step_list
+from replay.inputs.placeholders import placeholder
 from replay.overrides.policy import Policy
 from replay.resolution import lost_recordings, replay_outputs
 from replay.resolution.operator_outputs import answer_from_operator, is_recorded_output, operator_output
-from replay.resolution.placeholders import placeholder
 from replay.resolution.redacted_values import RedactedValues
 from replay.resolution.side_effects import blocked_message, suggest
 from replay.resolution.tool_matching import Match, similarity

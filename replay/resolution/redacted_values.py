@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from replay.core.calls import Answer
+from replay.inputs.placeholders import contains_placeholder
 from replay.inputs.texts import texts_in
-from replay.resolution.placeholders import contains_placeholder
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.messages import ModelRequest

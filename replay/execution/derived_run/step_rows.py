@@ -9,9 +9,9 @@ from replay.calls.reach import explanation
 from replay.core.calls import LIVE_REASONS, Answer, Call, label_key
 from replay.core.events import ContainerClosed
 from replay.execution.session_redaction import SessionRedaction, source_note
+from replay.inputs.placeholders import PLACEHOLDER, placeholder
 from replay.models import ReplaySession
 from replay.resolution import lost_recordings, replay_outputs
-from replay.resolution.placeholders import PLACEHOLDER, placeholder
 from replay.store.payload_writer import PayloadWriter
 from traces.core.json_access import member
 from traces.core.json_types import JSONObject, JSONValue

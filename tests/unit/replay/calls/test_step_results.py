@@ -2,10 +2,13 @@
 
 from dataclasses import replace
 
-from tests.support.memory_replays import labels, replay
+from replay.core.graph import ReplayOutput
+from replay.inputs.placeholders import placeholder
+from tests.bench.truth.replays import mark_replay_outputs
+from tests.support.memory_replays import labels, planned_labels, replay
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import Label, Reason, StepType
 
 
 def _model(key: str, message: JSONValue, *messages: JSONValue) -> RecordedStep:
@@ -37,3 +40,18 @@ def test_override_does_not_clear_what_continues_its_request() -> None:
     same_call: JSONObject = {"message": _call("c2")}
     fork = replay({"match": {"step": 1}, "output": "hat"}, {"match": {"step": 2}, "output": same_call}, run=run)
     assert labels(fork.execute())[4] == "simulated assumed_unaffected"
+
+
+def test_placeholder_for_a_placeholder_changes_nothing() -> None:
+    """A replay is replayed in which the first answer was missing for another reason, and a call repeats its text."""
+    text = str(placeholder(StepType.TOOL, "the input is redacted"))
+    steps = (
+        _model("ask", {"role": "assistant", "content": text}, {"role": "user", "content": "Hello."}),
+        RecordedStep(key="t", type=StepType.TOOL, name="look", tool_name="look", input={"about": text}, output="no"),
+    )
+    run = RecordedRun(external_id="r", name="r", app="a", format="test", steps=steps)
+    fork = replay({"match": {"step": 1}, "model": {"temperature": 1}}, run=run)
+    mark_replay_outputs(fork, {1: ReplayOutput(label=Label.SIMULATED, reason=Reason.POLICY_FALLBACK)})
+    events = labels(fork.execute())
+    assert events == planned_labels(fork.plan())
+    assert events == {1: "simulated simulation_policy_fallback", 2: "exact source_output_reused"}

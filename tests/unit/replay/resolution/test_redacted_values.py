@@ -6,7 +6,7 @@ import pytest
 
 from replay.core.calls import CachedAnswer, ToolReview
 from replay.engine.replayer import Replayer
-from replay.resolution.placeholders import placeholder
+from replay.inputs.placeholders import placeholder
 from replay.resolution.redacted_values import RedactedValues
 from tests.support.memory_replays import MemoryEnvironment, Replay, labels, replay, resolved_step
 from traces.core.json_types import JSONValue

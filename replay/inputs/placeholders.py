@@ -26,3 +26,8 @@ def placeholder(type: StepType, note: str) -> JSONValue:
 def contains_placeholder(value: JSONValue) -> bool:
     """True if a placeholder stands in a value."""
     return any(_BEGINNING in text for text in texts_in(value))
+
+
+def is_placeholder(output: JSONValue) -> bool:
+    """True if an output is a placeholder."""
+    return any(text.startswith(_BEGINNING) for text in texts_in(output))
