@@ -17,9 +17,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.truth", description=__doc__)
     parser.add_argument("--programs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--states", action="store_true", help="programs whose code has state or computes")
     arguments = parser.parse_args()
     start = time.process_time()
-    results = measure(arguments.programs, arguments.seed)
+    results = measure(arguments.programs, arguments.seed, states=arguments.states)
     console = Console(width=170)
     console.print(_table(results))
     for mode in MODES:

@@ -87,9 +87,10 @@ class Truth:
         earlier_keys = [key for key in keys[: keys.index(step.key)] if key not in self._around(step)]
         earlier = [text for key in earlier_keys for text in _texts(self.recorded[key].input)]
         true_texts = _texts(true.input)
-        return all(
-            any(_explains(text, true_text, old) for true_text in true_texts for old in earlier)
-            for text in _texts(step.input) - true_texts
+        # A call that only lacks something repeats nothing.
+        new_texts = _texts(step.input) - true_texts
+        return bool(new_texts) and all(
+            any(_explains(text, true_text, old) for true_text in true_texts for old in earlier) for text in new_texts
         )
 
     def _around(self, step: RecordedStep) -> set[str]:

@@ -15,6 +15,7 @@ from tests.bench.truth.platforms import through_langfuse, through_langsmith
 from tests.bench.truth.programs import Program, other_programs, random_changes, random_program, recording
 from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, DerivedRun, random_replay_outputs
 from tests.bench.truth.runtime import Changes, Runtime
+from tests.bench.truth.states import STATES
 from traces.core.recorded_run import RecordedRun, RecordedStep
 
 _SHARE_OF_IMPORTS: Final = 0.4
@@ -48,15 +49,17 @@ class Results:
         self.findings.setdefault((mode, kind, is_named), []).append(seed)
 
 
-def measure(programs: int, seed: int) -> Results:
+def measure(programs: int, seed: int, *, states: bool = False) -> Results:
+    """Measure random programs; with `states`, those whose code has state or computes."""
     results = Results()
     for number in range(programs):
-        _measure(results, f"{seed}.{number}")
+        name = f"{seed}.{number}"
+        _measure(results, name, random_program(name, STATES) if states else random_program(name))
     return results
 
 
-def _measure(results: Results, seed: str) -> None:
-    program, random = random_program(seed), Random(f"{seed}/changes")
+def _measure(results: Results, seed: str, program: Program) -> None:
+    random = Random(f"{seed}/changes")
     recorded = program.run({})
     if not (changes := random_changes(random, recorded.steps)):
         return

@@ -10,7 +10,8 @@ from tests.bench.truth.brain import system_prompt
 from tests.bench.truth.patterns import PATTERNS
 from tests.bench.truth.runtime import Changes, Runtime, find_rules
 from tests.bench.truth.statements import STATEMENTS, Statement
-from traces.core.json_access import as_objects
+from traces.core.canonical import digest
+from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
@@ -55,11 +56,11 @@ class Program:
             agent.values.append(statement(agent))
 
 
-def random_program(seed: str) -> Program:
+def random_program(seed: str, statements: Sequence[Statement] = (*STATEMENTS, *PATTERNS)) -> Program:
     random = Random(seed)
-    statements = random.choices((*STATEMENTS, *PATTERNS), k=random.randint(1, 5))
+    chosen = random.choices(statements, k=random.randint(1, 5))
     customers = random.sample(CUSTOMERS, k=random.choice((1, 2, 2, 3)))
-    return Program(seed, tuple(statements), tuple(customers), remembers=random.random() < 0.3)
+    return Program(seed, tuple(chosen), tuple(customers), remembers=random.random() < 0.3)
 
 
 def other_programs(program: Program, random: Random) -> list[Program]:
@@ -80,7 +81,16 @@ def random_changes(random: Random, steps: Sequence[RecordedStep]) -> dict[str, J
     chosen = [candidates[index] for index in sorted(indices)]
     # With other changes, another call than this one may be made in its place.
     alone = next((step for step in chosen if step.call_id), None)
-    return {step.key: _change(random, step, candidates) for step in ([alone] if alone else chosen)}
+    pairs = [(step, _change(random, step, candidates)) for step in ([alone] if alone else chosen)]
+    return {step.key: change for step, change in pairs if _is_change(step, change)}
+
+
+def _is_change(step: RecordedStep, change: JSONObject) -> bool:
+    """False for an override by what was recorded, which a true run of the program need not show equally."""
+    override = as_object(change.get("tool")) or change
+    if "output" not in override:
+        return True
+    return digest([override["output"], override.get("status", step.status)]) != digest([step.output, step.status])
 
 
 def _change(random: Random, step: RecordedStep, steps: Sequence[RecordedStep]) -> JSONObject:
