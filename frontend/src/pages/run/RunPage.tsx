@@ -1,4 +1,3 @@
-import { useMediaQuery } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, useNavigate } from "@tanstack/react-router";
 import { memo, useCallback, useMemo, useRef, useState, type ReactElement, type ReactNode } from "react";
@@ -10,6 +9,7 @@ import { EmptyState } from "@/ui/EmptyState";
 import { PageComments } from "@/features/comments/PageComments";
 import { SourceNotice } from "@/features/retention/SourceNotice";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { useScreenQuery } from "@/ui/paper/paper";
 import { MissingRun } from "./DeletedRun";
 import { ForkPanel } from "./fork/ForkPanel";
 import { useFork } from "./fork/useFork";
@@ -82,7 +82,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   const [filter] = useState(() => filterOf(panels));
   const hasStep = route.useSearch({ select: ({ step }) => step !== undefined });
   const navigate = useNavigate();
-  const phone = useMediaQuery("(max-width: 900px)", false, { getInitialValueInEffect: false });
+  const phone = useScreenQuery("(max-width: 900px)");
   const [region, setRegion] = useState<RegionName>(forkStep !== null ? "fork" : hasStep ? "step" : "steps");
   const fork = useFork(run.id, forkStep);
   const usualView = useMemo(() => defaultView(steps), [steps]);

@@ -1,4 +1,3 @@
-import { useMediaQuery } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 import { memo, useCallback, useMemo, useRef, useState, type ReactElement } from "react";
@@ -11,6 +10,7 @@ import { RunOutcome } from "@/features/runs/RunOutcome";
 import { SharedFrame, SharedPage, SharedState } from "@/features/share/SharedPage";
 import { EmptyState } from "@/ui/EmptyState";
 import { shortenMarkers } from "@/ui/format/markers";
+import { useScreenQuery } from "@/ui/paper/paper";
 import { RunFacts } from "./header/RunFacts";
 import { Regions, type RegionName } from "./Regions";
 import type { RunSearch } from "./search";
@@ -58,7 +58,7 @@ function Run({ id }: { id: string }): ReactElement {
 function LoadedRun({ run, steps }: { run: RunDetail; steps: StepSummary[] }): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const phone = useMediaQuery("(max-width: 900px)", false, { getInitialValueInEffect: false });
+  const phone = useScreenQuery("(max-width: 900px)");
   const [region, setRegion] = useState<RegionName>(search.step ? "step" : "steps");
   const usualView = useMemo(() => defaultView(steps), [steps]);
   const view = search.view ?? usualView;

@@ -1,5 +1,5 @@
 import { Button } from "@mantine/core";
-import { useLocalStorage, useMediaQuery } from "@mantine/hooks";
+import { useLocalStorage } from "@mantine/hooks";
 import { IconPlugConnected, IconUpload } from "@tabler/icons-react";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
@@ -11,6 +11,7 @@ import { ErrorState } from "@/ui/ErrorState";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { LateDialog } from "@/ui/late/LateDialog";
+import { useScreenQuery } from "@/ui/paper/paper";
 import { pickedFiles } from "@/ui/pointer/chosenFiles";
 import { useDroppedFiles } from "@/ui/pointer/droppedFiles";
 import { loadPart } from "@/api/connection/loadPart";
@@ -36,7 +37,7 @@ const ImportDialog = lazy(() => loadPart(() => import("./import/ImportDialog")))
 export function RunsPage(): ReactElement {
   const search = route.useSearch();
   const navigate = useNavigate();
-  const narrow = useMediaQuery("(max-width: 719px)", false, { getInitialValueInEffect: false });
+  const narrow = useScreenQuery("(max-width: 719px)");
   const searchField = useRef<HTMLInputElement>(null);
   const filePicker = useRef<HTMLInputElement>(null);
   const [selection, setSelection] = useState<RunSummary[]>([]);

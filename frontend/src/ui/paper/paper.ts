@@ -1,5 +1,5 @@
 // Whether the page is on its way to paper. Lists then contain all of their rows, and folded texts are open.
-import { useSyncExternalStore } from "react";
+import { useCallback, useSyncExternalStore } from "react";
 import { flushSync } from "react-dom";
 
 /** Rows of a list that are printed at most; a browser needs minutes for the pages of 10,000. */
@@ -19,14 +19,40 @@ function setPaper(next: boolean): void {
 window.addEventListener("beforeprint", () => setPaper(true));
 window.addEventListener("afterprint", () => setPaper(false));
 
+function watchPaper(watcher: () => void): () => void {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+}
+
 export function usePaper(): boolean {
-  return useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher);
-      return () => watchers.delete(watcher);
+  return useSyncExternalStore(watchPaper, () => isPaper);
+}
+
+/** What the media queries were on the screen. */
+const screenMatches = new Map<string, boolean>();
+
+/**
+ * Whether a media query matches the screen. Paper is narrow, too, but the layout may not change while the browser
+ * prints it: what was on the screen would be missing, and its pages would stay empty.
+ */
+export function useScreenQuery(query: string): boolean {
+  const watch = useCallback(
+    (watcher: () => void) => {
+      const media = window.matchMedia(query);
+      media.addEventListener("change", watcher);
+      const unwatchPaper = watchPaper(watcher);
+      return () => {
+        media.removeEventListener("change", watcher);
+        unwatchPaper();
+      };
     },
-    () => isPaper,
+    [query],
   );
+  return useSyncExternalStore(watch, () => {
+    const matches = (isPaper ? screenMatches.get(query) : undefined) ?? window.matchMedia(query).matches;
+    screenMatches.set(query, matches);
+    return matches;
+  });
 }
 
 /** A row of a virtual list: its index, and where it begins on the screen. */

@@ -1,9 +1,9 @@
 import { Button, SegmentedControl, UnstyledButton } from "@mantine/core";
-import { useMediaQuery } from "@mantine/hooks";
 import { IconX } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
 import type { Section } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
+import { useScreenQuery } from "@/ui/paper/paper";
 import { useReport } from "../reportContext";
 import { SECTION_NAMES, SECTION_TITLES, occurrenceOf, sectionId, visibleItems, type DiffSearch } from "../search";
 import { SectionItemCard } from "./SectionItemCard";
@@ -18,7 +18,7 @@ interface Props {
 /** The sections of the report, one below another. Selecting a pair of steps filters all of them. */
 export function SectionPanels({ search, onSearch }: Props): ReactElement {
   const { sections } = useReport().report;
-  const isNarrow = useMediaQuery("(max-width: 720px)");
+  const isNarrow = useScreenQuery("(max-width: 720px)");
   const names = SECTION_NAMES.filter((name) => hasContent(sections[name], search.pair));
   const emptyNames = SECTION_NAMES.filter((name) => !names.includes(name));
   return (

@@ -7,6 +7,7 @@ import { CommentCount } from "@/features/comments/CommentCount";
 import { stepPreview } from "@/domain/steps/preview";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
+import paper from "@/ui/paper/Paper.module.css";
 import { actionWord } from "../stepPlans";
 import classes from "./Steps.module.css";
 import { waterfall, type Node } from "./tree";
@@ -42,7 +43,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
       aria-level={node.depth + 1}
       aria-selected={isSelected}
       aria-expanded={node.children.length > 0 ? !props.isFolded : undefined}
-      className={classes.row}
+      className={`${classes.row} ${paper.row}`}
       data-selected={isSelected}
       data-timed={props.spanMs > 0}
       data-failed={failed}

@@ -1,6 +1,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
 import { paperRows, usePaper } from "@/ui/paper/paper";
+import paper from "@/ui/paper/Paper.module.css";
 import { PaperGap } from "@/ui/paper/PaperGap";
 import { useSelectedNumber } from "../selection";
 import { actionOf, type StepPlans } from "../stepPlans";
@@ -65,14 +66,14 @@ export function StepTree(props: Props): ReactElement {
     <div className={classes.treeFrame}>
       <div
         ref={scroller}
-        className={classes.tree}
+        className={`${classes.tree} ${paper.scroller}`}
         role="tree"
         aria-label="Steps of the run"
         tabIndex={0}
         onKeyDown={(event) => moveByKey(event, props.onMove)}
         aria-activedescendant={selectedNumber === null ? undefined : `step-row-${selectedNumber}`}
       >
-        <div className={classes.rows} style={{ height: virtual.getTotalSize() }} role="presentation">
+        <div className={`${classes.rows} ${paper.rows}`} style={{ height: virtual.getTotalSize() }} role="presentation">
           {selectedIndex >= 0 && (
             <div
               ref={selectedPlace}

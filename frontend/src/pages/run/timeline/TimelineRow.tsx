@@ -4,6 +4,7 @@ import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
 import { duration } from "@/ui/format/numbers";
+import paper from "@/ui/paper/Paper.module.css";
 import { actionWord } from "../stepPlans";
 import type { Node } from "../steps/tree";
 import { barOf, type Bar } from "./bars";
@@ -32,7 +33,7 @@ export const TimelineRow = memo(function TimelineRow(props: Props): ReactElement
       id={`timeline-row-${step.sequence_no}`}
       role="option"
       aria-selected={isSelected}
-      className={classes.row}
+      className={`${classes.row} ${paper.row}`}
       data-selected={isSelected}
       data-fork={props.forkHere}
       data-gone={action === "unreached"}

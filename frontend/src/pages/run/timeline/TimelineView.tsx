@@ -7,6 +7,7 @@ import { EmptyState } from "@/ui/EmptyState";
 import { pluralize } from "@/ui/format/numbers";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { paperRows, usePaper } from "@/ui/paper/paper";
+import paper from "@/ui/paper/Paper.module.css";
 import { PaperGap } from "@/ui/paper/PaperGap";
 import { useSelectedNumber } from "../selection";
 import { actionOf, type StepPlans } from "../stepPlans";
@@ -175,7 +176,7 @@ function Lanes(props: Props & { view: Zoom }): ReactElement {
   return (
     <div
       ref={scroller}
-      className={classes.lanes}
+      className={`${classes.lanes} ${paper.scroller}`}
       role="listbox"
       aria-label="Steps by time"
       tabIndex={0}
@@ -183,7 +184,7 @@ function Lanes(props: Props & { view: Zoom }): ReactElement {
       onKeyDown={(event) => moveByKey(event, props.onMove)}
       aria-activedescendant={selectedNumber === null ? undefined : `timeline-row-${selectedNumber}`}
     >
-      <div className={classes.rows} style={{ height: virtual.getTotalSize() }} role="presentation">
+      <div className={`${classes.rows} ${paper.rows}`} style={{ height: virtual.getTotalSize() }} role="presentation">
         {paperRows(isPaper, visibleRows.length, virtual.getVirtualItems()).map((item) => {
           const node = visibleRows[item.index];
           if (!node) return null;
