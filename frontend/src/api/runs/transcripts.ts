@@ -4,6 +4,8 @@ import type { Transcript } from "@/api/schema";
 
 /** Steps per request: a few screens of a conversation. */
 export const TRANSCRIPT_WINDOW = 50;
+/** The window of a step. */
+export const windowOf = (sequenceNo: number): number => Math.floor((sequenceNo - 1) / TRANSCRIPT_WINDOW);
 /** Characters of a text that is shown as a whole; the server sends no more. */
 const WHOLE_LENGTH = 1_000_000;
 

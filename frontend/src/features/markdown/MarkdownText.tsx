@@ -5,7 +5,10 @@ import { count } from "@/ui/format/numbers";
 import { TextView } from "@/ui/TextView";
 import classes from "@/ui/markdown/Markdown.module.css";
 
-const Markdown = lazy(() => loadPart(() => import("@/ui/markdown/Markdown")));
+const loadMarkdown = () => loadPart(() => import("@/ui/markdown/Markdown"));
+// Requested with the page that shows texts: they would jump if it came after them.
+loadMarkdown().catch(() => undefined);
+const Markdown = lazy(loadMarkdown);
 
 /** Characters; a longer text would block the page while it is parsed. */
 const MAX_LENGTH = 100_000;
@@ -29,7 +32,13 @@ export function MarkdownText({ text }: { text: string }): ReactElement {
     );
   }
   return (
-    <Suspense fallback={<TextView text={text} />}>
+    <Suspense
+      fallback={
+        <div className={classes.text}>
+          <TextView text={text} />
+        </div>
+      }
+    >
       <Markdown text={text} />
     </Suspense>
   );

@@ -1,5 +1,6 @@
 import { queryClient } from "@/api/client";
 import { runQuery, stepsFromQuery } from "@/api/runs/runs";
+import { transcriptQuery, windowOf } from "@/api/runs/transcripts";
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 import { loadPart } from "@/api/connection/loadPart";
 import { rootRoute } from "@/app/root";
@@ -12,9 +13,14 @@ export const runRoute = createRoute({
   path: "/runs/$run",
   validateSearch: parseRunSearch,
   // Data is requested while the page's code loads.
-  loader: ({ params }) => {
+  loader: ({ params, cause, location }) => {
     queryClient.query(runQuery(params.run)).catch(reportedByPage);
     queryClient.query(stepsFromQuery(params.run, 1)).catch(reportedByPage);
+    // The texts of a run that a pointer only passes by are not requested.
+    const { step = 1, view = "transcript" } = parseRunSearch(location.search);
+    if (cause === "enter" && view === "transcript") {
+      queryClient.query(transcriptQuery(params.run, windowOf(step))).catch(reportedByPage);
+    }
   },
   component: lazyRouteComponent(() => loadPart(() => import("./RunPage")), "RunPage"),
 });

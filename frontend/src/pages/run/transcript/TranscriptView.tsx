@@ -1,7 +1,8 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { useCallback, useEffect, useEffectEvent, useMemo, useRef, type ReactElement } from "react";
+import { useCallback, useEffect, useEffectEvent, useMemo, useRef, useState, type ReactElement } from "react";
 import { RedactionReasons } from "@/ui/MarkedText";
 import { paperRows, usePaper } from "@/ui/paper/paper";
+import paper from "@/ui/paper/Paper.module.css";
 import { PaperGap } from "@/ui/paper/PaperGap";
 import { useSelectedNumber } from "../selection";
 import { actionOf, type StepPlans } from "../stepPlans";
@@ -68,13 +69,16 @@ export function TranscriptView(props: Props): ReactElement {
     [rows, first, last],
   );
   const { turns, redactions, error } = useTranscript(props.run, visibleNumbers, isPaper);
+  // The first rows come with their texts, which would push them down later.
+  const [hasTexts, setTexts] = useState(false);
+  if (!hasTexts && (turns.size > 0 || error)) setTexts(true);
   if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
   return (
     <RedactionReasons value={redactions}>
       {error && <p className={classes.note}>The texts could not be loaded: {error.message}</p>}
       <div
         ref={scroller}
-        className={classes.scroll}
+        className={`${classes.scroll} ${paper.scroller}`}
         role="feed"
         aria-label="Transcript"
         tabIndex={0}
@@ -83,8 +87,9 @@ export function TranscriptView(props: Props): ReactElement {
         onPointerDown={release}
         onKeyDown={release}
       >
-        <div className={classes.items} style={{ height }} role="presentation">
-          {items.map((item) => {
+        <div className={`${classes.items} ${paper.rows}`} style={{ height }} role="presentation">
+          {!hasTexts && <p className={`${classes.note} ${classes.waiting}`}>The texts are loading…</p>}
+          {(hasTexts ? items : []).map((item) => {
             const row = rows[item.index];
             if (!row) return null;
             const number = row.step.sequence_no;
@@ -93,7 +98,7 @@ export function TranscriptView(props: Props): ReactElement {
                 key={row.key}
                 ref={virtual.measureElement}
                 data-index={item.index}
-                className={classes.item}
+                className={`${classes.item} ${paper.row}`}
                 style={{ transform: `translateY(${item.start}px)` }}
                 role="presentation"
               >

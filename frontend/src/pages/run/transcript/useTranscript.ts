@@ -1,7 +1,7 @@
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQueries } from "@tanstack/react-query";
 import { useMemo } from "react";
-import { TRANSCRIPT_WINDOW, transcriptQuery } from "@/api/runs/transcripts";
+import { transcriptQuery, windowOf } from "@/api/runs/transcripts";
 import type { Transcript, TranscriptStep } from "@/api/schema";
 
 /** Windows that only pass by while scrolling are not requested. */
@@ -16,7 +16,7 @@ export interface LoadedTurns {
 /** The turns of the steps on the screen or on paper, and of those in the same windows. */
 export function useTranscript(run: string, sequenceNos: readonly number[], isPaper: boolean): LoadedTurns {
   const key = useMemo(() => {
-    const windows = new Set(sequenceNos.map((number) => Math.floor((number - 1) / TRANSCRIPT_WINDOW)));
+    const windows = new Set(sequenceNos.map((number) => windowOf(number)));
     return [...windows].sort((first, second) => first - second).join(",");
   }, [sequenceNos]);
   const [settledKey] = useDebouncedValue(key, PAUSE_MS, { leading: true });
