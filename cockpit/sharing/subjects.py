@@ -28,13 +28,17 @@ def find_subject(kind: ShareKind, id: UUID) -> Subject:
     """Return what a link to an object opens; raise `NotFound` if there is no such object, or it is deleted."""
     match kind:
         case ShareKind.RUN:
-            return Subject(kind, find_run(str(id)).id)
+            run_id = find_run(str(id)).id
+            return Subject(kind, run_id, run_id)
         case ShareKind.TREE:
-            return Subject(kind, find_run(str(trees.find_root(find_run(str(id))).id)).id)
+            root_id = find_run(str(trees.find_root(find_run(str(id))).id)).id
+            return Subject(kind, root_id, root_id)
         case ShareKind.REPLAY:
-            return Subject(kind, replays.find_session(id).id)
+            session = replays.find_session(id)
+            return Subject(kind, session.id, session.run_id or session.source_run_id)
         case ShareKind.DIFF:
-            return Subject(kind, diffs.find(id).id)
+            report = diffs.find(id)
+            return Subject(kind, report.id, report.candidate_id)
 
 
 def check_complete(subject: Subject) -> None:

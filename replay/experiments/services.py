@@ -65,7 +65,9 @@ def start(request: ExperimentRequest, key: Key | None = None, *, by: str = "") -
 
     def make() -> str:
         experiment = _create(request, cells, by)
-        audit_log.append(AuditAction.EXPERIMENT_STARTED, experiment.id, by=by, replays=len(cells))
+        audit_log.append(
+            AuditAction.EXPERIMENT_STARTED, experiment.id, by=by, replays=len(cells), run=str(experiment.source_run_id)
+        )
         transaction.on_commit(partial(_queue_next, experiment.id))
         return str(experiment.id)
 

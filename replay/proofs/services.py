@@ -68,7 +68,7 @@ def start(diff_id: UUID, request: ProofRequest, key: Key | None = None, *, by: s
         proof = Proof.objects.create(
             diff=diff, by=by, request={**body, "checks": checks_json}, worked_at=datetime.now(UTC)
         )
-        audit_log.append(AuditAction.PROOF_STARTED, proof.id, by=by, diff=str(diff_id))
+        audit_log.append(AuditAction.PROOF_STARTED, proof.id, by=by, diff=str(diff_id), run=str(diff.candidate_id))
         transaction.on_commit(partial(enqueue.send, task_names.PROVE, proof.id))
         return str(proof.id)
 

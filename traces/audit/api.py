@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from traces.audit.schemas import AuditEntryView, AuditLog
+from traces.audit.subjects import run_names, run_of
 from traces.errors import InvalidQuery
 from traces.http.responses import PROBLEMS, query
 from traces.models import AuditEntry
@@ -33,9 +34,15 @@ class AuditView(APIView):
         entries = AuditEntry.objects.filter(**filters).order_by("-id")
         if cursor := request.query_params.get("cursor"):
             entries = entries.filter(id__lt=_id(cursor))
-        rows = [AuditEntryView(**row) for row in entries.values(*_COLUMNS)[: _MOST_ENTRIES + 1]]
+        rows = list(entries.values(*_COLUMNS)[: _MOST_ENTRIES + 1])
         page = rows[:_MOST_ENTRIES]
-        return Response(AuditLog(entries=page, next=page[-1].id if len(rows) > len(page) else None))
+        runs = [run_of(row["action"], row["subject"], row["detail"]) for row in page]
+        names = run_names(run for run in runs if run)
+        views = [
+            AuditEntryView(**row, run_name=names.get(run, "") if run else "")
+            for row, run in zip(page, runs, strict=True)
+        ]
+        return Response(AuditLog(entries=views, next=page[-1]["id"] if len(rows) > len(page) else None))
 
 
 def _id(cursor: str) -> UUID:

@@ -16,6 +16,8 @@ class AuditEntryView(Schema):
     action: str
     subject: str
     detail: JSONObject
+    # What the run that it is about is called now; empty if it is about none or several, or the run is deleted.
+    run_name: str
 
 
 class AuditLog(Schema):

@@ -37,10 +37,11 @@ class SharingOff(ProblemError):
 
 
 class Subject(NamedTuple):
-    """What a link opens; `id` is that of a run, the root of a tree, a session, or a report."""
+    """What a link opens; `id` is that of a run, the root of a tree, a session, or a report; `run` names it in logs."""
 
     kind: ShareKind
     id: UUID
+    run: UUID | None = None
 
 
 def create_link(
@@ -68,7 +69,7 @@ def create_link(
             allows_comments=share_request.allows_comments,
             expires_at=datetime.now(UTC) + lifetime if lifetime else None,
         )
-        _append(AuditAction.SHARE_CREATED, link, by=creator, audience=link.audience)
+        _append(AuditAction.SHARE_CREATED, link, by=creator, audience=link.audience, run=str(subject.run or ""))
         return str(link.id)
 
     return ShareLink.objects.get(id=make_once(_IDEMPOTENCY_KIND, key, request_key, make)), token

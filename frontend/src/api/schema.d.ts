@@ -2768,6 +2768,8 @@ export interface components {
             detail: {
                 [key: string]: components["schemas"]["JSONValue"];
             };
+            /** Run Name */
+            run_name: string;
         };
         /**
          * AuditLog

@@ -33,13 +33,15 @@ interface Listing<Data> {
 /** A list, its loading state or its error. Earlier data stays visible. */
 export function LoadedList<Data>(props: {
   listing: Listing<Data>;
+  /** Pixels of the loading state: what follows a short list should not jump when it arrives. */
+  height?: number;
   children: (data: Data) => ReactElement;
 }): ReactElement {
   const { data, error, refetch } = props.listing;
   return (
     <>
       {error && <ErrorState error={error} onRetry={() => void refetch()} />}
-      {data ? props.children(data) : !error && <Skeleton height={240} radius="md" />}
+      {data ? props.children(data) : !error && <Skeleton height={props.height ?? 240} radius="md" />}
     </>
   );
 }

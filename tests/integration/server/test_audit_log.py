@@ -52,6 +52,13 @@ def test_actions_on_runs_leave_entries() -> None:
         ("replay_started", session, "local"),
     ]
     assert _entries(subject=base, action="run_exported") == [("run_exported", base, "local")]
+    _send("POST", "shares", {"kind": "diff", "subject": diff})
+    _send("PATCH", f"runs/{base}", {"title": "Thanked"})
+    _send("PATCH", f"runs/{candidate}", {"title": "Asked"})
+    entries = Client().get("/api/v1/audit").json()["entries"]
+    names = {entry["action"]: entry["run_name"] for entry in entries if entry["subject"] != candidate}
+    assert {names[action] for action in ("run_exported", "replay_started")} == {"Thanked"}
+    assert {names[action] for action in ("diff_created", "share_created")} == {"Asked"}
 
 
 def test_changed_settings_leave_entries() -> None:

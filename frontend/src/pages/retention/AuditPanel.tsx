@@ -6,6 +6,7 @@ import { auditQuery } from "@/api/retention";
 import type { AuditEntryView } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { fullTime, shortId, timeAgo } from "@/ui/format/numbers";
+import { shortenMarkers } from "@/ui/format/markers";
 import { LoadedList } from "@/ui/ListPage";
 import list from "@/ui/ListPage.module.css";
 import { auditWords, pageOf } from "./audit";
@@ -50,7 +51,7 @@ function Entries({ entries }: { entries: readonly AuditEntryView[] }): ReactElem
           {(isOpen ? entries : entries.slice(0, FIRST)).map((entry) => (
             <tr key={entry.id}>
               <th scope="row">{auditWords(entry)}</th>
-              <td data-label="Subject">
+              <td data-label="Subject" className={list.wide}>
                 <Subject entry={entry} />
               </td>
               <td data-label="By">{entry.by || "the server"}</td>
@@ -77,7 +78,10 @@ function Subject({ entry }: { entry: AuditEntryView }): ReactElement {
   if (target === null) return <span>{entry.subject}</span>;
   return (
     <>
-      {target.page} <Link {...paths[target.page](target.id)}>{shortId(target.id)}</Link>
+      <span className="muted">{target.page}</span>{" "}
+      <Link {...paths[target.page](target.id)} title={target.id}>
+        {shortenMarkers(entry.run_name) || shortId(target.id)}
+      </Link>
     </>
   );
 }

@@ -24,7 +24,7 @@ export function RetentionPage(): ReactElement {
         title="Retention"
         note={`How long runs are kept. Policies are applied once a day.${access && !mayEdit ? " Only admins can change them." : ""}`}
       />
-      <LoadedList listing={policies}>
+      <LoadedList listing={policies} height={92}>
         {(list) => (
           <>
             <PoliciesPanel list={list} mayEdit={mayEdit} />

@@ -9,6 +9,7 @@ const entry = (action: string, detail: AuditEntryView["detail"] = {}): AuditEntr
   action,
   subject: "s",
   detail,
+  run_name: "",
 });
 
 test("words every action", () => {
@@ -44,4 +45,5 @@ test("knows the pages of subjects", () => {
   ]);
   expect(pageOf({ ...entry("proof_started"), detail: { diff: "d" } })).toEqual({ page: "diff", id: "d" });
   expect(pageOf({ ...entry("runs_imported"), subject: "12 runs" })).toBeNull();
+  expect(pageOf(entry("share_revoked", { kind: "tree" }))).toEqual({ page: "tree", id: "s" });
 });

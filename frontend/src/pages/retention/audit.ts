@@ -52,7 +52,7 @@ function sentenceCase(words: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-type Page = "run" | "replay" | "diff" | "experiment" | "bisection";
+type Page = "run" | "replay" | "diff" | "tree" | "experiment" | "bisection";
 
 const PAGES: Record<string, Page> = {
   runs_imported: "run",
@@ -64,12 +64,18 @@ const PAGES: Record<string, Page> = {
   bisection_started: "bisection",
 };
 
+const SHARED_PAGES: Record<string, Page> = { run: "run", tree: "tree", replay: "replay", diff: "diff" };
+
 /** The page that shows the subject, or the report of a proof; null if there is none. */
 export function pageOf({ action, subject, detail }: AuditEntryView): { page: Page; id: string } | null {
   // An import of several runs names none of them.
   if (subject.includes(" ")) return null;
   if (action === "proof_started") return { page: "diff", id: text(detail["diff"]) };
-  const page = action.startsWith("run_") ? "run" : PAGES[action];
+  const page = action.startsWith("run_")
+    ? "run"
+    : action.startsWith("share_")
+      ? SHARED_PAGES[text(detail["kind"])]
+      : PAGES[action];
   return page === undefined ? null : { page, id: subject };
 }
 
