@@ -62,18 +62,17 @@ export const theme = createTheme({
   },
 });
 
-/** Map Mantine's surfaces to our tokens in both themes. */
-export const cssVariables: CSSVariablesResolver = () => ({
-  variables: {
-    "--mantine-color-body": "var(--panel)",
-    "--mantine-color-text": "var(--text)",
-    "--mantine-color-dimmed": "var(--muted)",
-    "--mantine-color-placeholder": "var(--faint)",
-    "--mantine-color-default-border": "var(--line-strong)",
-    "--mantine-color-default-hover": "var(--hover)",
-    "--mantine-color-error": "var(--failed)",
-    "--mantine-color-anchor": "var(--accent)",
-  },
-  light: {},
-  dark: {},
-});
+/** Mantine's surfaces in our tokens, which differ by theme themselves. */
+const surfaces = {
+  "--mantine-color-body": "var(--panel)",
+  "--mantine-color-text": "var(--text)",
+  "--mantine-color-dimmed": "var(--muted)",
+  "--mantine-color-placeholder": "var(--faint)",
+  "--mantine-color-default-border": "var(--line-strong)",
+  "--mantine-color-default-hover": "var(--hover)",
+  "--mantine-color-error": "var(--failed)",
+  "--mantine-color-anchor": "var(--accent)",
+};
+
+/** Mantine has its own for each theme, which only those of the same theme replace. */
+export const cssVariables: CSSVariablesResolver = () => ({ variables: {}, light: surfaces, dark: surfaces });
