@@ -93,9 +93,8 @@ function Header({ session }: { session: SessionView }): ReactElement {
           <Link {...paths.run(session.source_run, { step: session.fork_sequence_no })}>{session.source_name}</Link> /
           Replay
         </nav>
-        <h1>
-          {titleOf(session)} <span className={classes.fork}>{forkPlace(session, session.fork_sequence_no)}</span>
-        </h1>
+        <h1>{titleOf(session)}</h1>
+        <p className={classes.fork}>{forkPlace(session, session.fork_sequence_no)}</p>
       </div>
       <Actions session={session} />
       <SourceRevision session={session} />

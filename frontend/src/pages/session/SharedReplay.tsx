@@ -38,12 +38,8 @@ function Replay({ session: id }: { session: string }): ReactElement {
     <VisitContext value={{ ...visit, run }}>
       <SharedFrame
         tab={`Replay: ${title}`}
-        title={
-          <>
-            {title} <span className="muted">{forkPlace(session, session.fork_sequence_no)}</span>
-          </>
-        }
-        note={`Replay of “${session.source_name}” on ${fullTime(session.created_at)}. Read-only.`}
+        title={title}
+        note={`Replay of “${session.source_name}” ${forkPlace(session, session.fork_sequence_no)} · ${fullTime(session.created_at)} · read-only`}
         actions={run && <OpenRun token={visit.token} />}
       >
         <Status session={session} steps={steps} connection="open" attempts={[]} />
