@@ -117,6 +117,7 @@ function useEverywhere(props: { bare: boolean; hasTour: boolean; onHelp: () => v
   useShortcuts(
     "Everywhere",
     props.bare ? [help] : [...pages, help, ...(access?.login_required ? [logoutCommand] : [])],
+    true,
   );
 }
 

@@ -52,7 +52,9 @@ export function RunPicker({ label, otherRun, onChoose }: Props): ReactElement {
         onKeyDown={onKeyDown}
       />
       {error && <ErrorState error={error} onRetry={refetch} />}
-      {!groups && !error && <Loader size="sm" m="md" />}
+      {!groups && !error && <div className={classes.loading}>
+          <Loader size="sm" />
+        </div>}
       {groups?.length === 0 && (
         <EmptyState title="No matching runs">Try another search, or import a recording on the runs page.</EmptyState>
       )}

@@ -24,6 +24,15 @@ test("the newest group handles a shared key", () => {
   expect([older.mock.calls.length, newer.mock.calls.length]).toEqual([0, 1]);
 });
 
+test("the outermost group stays behind those of pages, also when it is registered again", () => {
+  const page = vi.fn();
+  const shell = vi.fn();
+  on("page", "1", page);
+  cleanups.push(register({ name: "shell", shortcuts: [{ keys: "1", action: "shell", run: shell }] }, true));
+  document.body.dispatchEvent(press("1"));
+  expect([page.mock.calls.length, shell.mock.calls.length]).toEqual([1, 0]);
+});
+
 test("ignores typing except for marked keys", () => {
   const plain = vi.fn();
   const always = vi.fn();

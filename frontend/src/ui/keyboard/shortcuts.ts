@@ -23,9 +23,9 @@ function setGroups(next: readonly Group[]): void {
   for (const watcher of watchers) watcher();
 }
 
-/** Add a group. Returns a function that removes it. The latest group wins a shared key. */
-export function register(group: Group): () => void {
-  setGroups([...groups, group]);
+/** Add a group. Returns a function that removes it. The latest group wins a shared key, the outermost one never. */
+export function register(group: Group, isOutermost = false): () => void {
+  setGroups(isOutermost ? [group, ...groups] : [...groups, group]);
   return () => setGroups(groups.filter((item) => item !== group));
 }
 
@@ -68,17 +68,15 @@ export function handleKey(event: KeyboardEvent): void {
   }
 }
 
-/** Register shortcuts while the component is mounted. */
-export function useShortcuts(name: string, shortcuts: readonly Shortcut[]): void {
+/** Register shortcuts while the component is mounted. `isOutermost`: all pages are inside the component. */
+export function useShortcuts(name: string, shortcuts: readonly Shortcut[], isOutermost = false): void {
   const run = useEffectEvent((action: string) => shortcuts.find((shortcut) => shortcut.action === action)?.run());
   const shape = JSON.stringify(shortcuts.map(({ keys, action, whileTyping }) => ({ keys, action, whileTyping })));
   useEffect(() => {
     const keysAndActions = JSON.parse(shape) as Omit<Shortcut, "run">[];
-    return register({
-      name,
-      shortcuts: keysAndActions.map((shortcut) => ({ ...shortcut, run: () => run(shortcut.action) })),
-    });
-  }, [name, shape]);
+    const actions = keysAndActions.map((shortcut) => ({ ...shortcut, run: () => run(shortcut.action) }));
+    return register({ name, shortcuts: actions }, isOutermost);
+  }, [name, shape, isOutermost]);
 }
 
 /** Groups with keys, innermost first. Groups of the same name are merged. */

@@ -63,7 +63,7 @@ export function ViewHead(props: Props): ReactElement {
         </Tool>
         {props.filterMenu}
         <Tool
-          label={errors > 0 ? `Next of ${count(errors)} errors ( e )` : "No step failed"}
+          label={errors > 0 ? `Next error, of ${count(errors)} ( e )` : "No step failed"}
           isDisabled={errors === 0}
           onClick={props.onNextError}
         >
