@@ -17,10 +17,12 @@ from forkpoint.arguments import Arguments, WrongArguments, require_properties
 from forkpoint.capture.model_calls import outer_call, start_model_call
 from forkpoint.capture.patching import declare_after, wrap
 from forkpoint.capture.steps import is_inside, iterate, iterate_async, make_step, put_argument, record_calls
+from forkpoint.outputs.effects import ObjectState
 from forkpoint.recorder import recorder
 
 # The names of a search's settings among the options of a vector store's retriever.
 _OPTIONS: Final = {"top_k": "k", "filters": "filter"}
+_ARTIFACT: Final = "artifact"
 # Of messages that no provider has named.
 _DRAWN_ID: Final = re.compile(r"(lc_run-|run-)?-?[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}")
 # Of updates in a streamed state of a graph within a graph.
@@ -47,7 +49,21 @@ def _describe_tool(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         # The others, such as `runtime` and `state`, are injected and unknown to the model.
         parameters = _parameters(tool)
         arguments = {name: value for name, value in arguments.items() if name in parameters}
-    return recorder.tool(tool.name, arguments, call_id=kwargs.get("tool_call_id") or "")
+    step = recorder.tool(tool.name, arguments, call_id=kwargs.get("tool_call_id") or "")
+    if _has_artifact(tool):
+        # The artifact is for the agent's own code: an effect of the call, and not a part of its output.
+        step.state = ObjectState({})
+    return step
+
+
+def _has_artifact(tool: Any) -> bool:
+    return bool(tool.response_format == "content_and_artifact")
+
+
+def _artifacts() -> dict[str, Any]:
+    """Return where the artifact of the tool call that is open is kept; nothing else is there."""
+    owner: dict[str, Any] = getattr(getattr(recorder.current.get(), "state", None), "owner", {})
+    return owner
 
 
 def _parameters(tool: Any) -> Any:
@@ -58,19 +74,21 @@ def _parameters(tool: Any) -> Any:
 
 def _read_tool(result: Any) -> Any:
     """Return the content of a tool message, or what a tool returned outside a conversation."""
+    _artifacts()[_ARTIFACT] = getattr(result, "artifact", None)
     return result.content if hasattr(result, "tool_call_id") else result
 
 
 def _answer_tool(run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], answer: Answer) -> Any:
     """Run a copy of the tool that returns the recorded output: LangChain makes the message and handles an error."""
     tool = copy.copy(args[0])
-    if tool.response_format == "content_and_artifact":
-        # The artifact is for the agent's own code, and not recorded.
+    artifacts = _artifacts()
+    if _has_artifact(tool) and _ARTIFACT not in artifacts and not answer.error:
+        # It was no data, or nothing recorded what the tool returned.
         answer.report_loss()
 
     def result(*_: Any, **__: Any) -> Any:
         output = _result(answer)
-        return (output, None) if tool.response_format == "content_and_artifact" else output
+        return (output, artifacts.get(_ARTIFACT)) if _has_artifact(tool) else output
 
     async def async_result(*_: Any, **__: Any) -> Any:
         return result()
