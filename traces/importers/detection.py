@@ -10,6 +10,7 @@ from traces.importers.common.messages import is_conversation_item, is_message
 from traces.importers.files import archive_members, sqlite_file
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Record
+from traces.importers.files.tables import is_frame
 from traces.importers.formats.chats import chat
 from traces.importers.formats.chats.openai_items import page_items
 from traces.importers.formats.coding_agents import claude_agents, claude_messages, claude_stream
@@ -48,7 +49,7 @@ def sniff_kurral(sample: Sample) -> float:
 
 
 def sniff_otlp(sample: Sample) -> float:
-    if any(is_table_by_columns(as_object(value)) for value in sample.values):
+    if any(map(is_frame, sample.values)):
         return 0.0
     if any(map(_is_otlp_value, sample.values)):
         return SURE

@@ -14,6 +14,7 @@ from traces.importers.files.json_reader import kind
 from traces.importers.files.sample import Sample
 from traces.importers.formats.evaluations import harbor_trials
 from traces.importers.formats.replay_tools import kurral
+from traces.importers.otlp.stores.phoenix import is_trace_summary
 
 NO_BUNDLE: Final = "this is no bundle of Forkpoint"
 _FROM_PARQUET: Final = "pandas.read_parquet(…).to_json(…, orient='records', lines=True)"
@@ -74,6 +75,10 @@ _NO_ATTRIBUTES: Final = (
     "these are documents of Elastic APM, whose labels have neither the names nor the whole texts of attributes: export "
     "spans of a data stream of OpenTelemetry (`traces-*.otel-*`), or send them by OTLP"
 )
+_NO_CONTENTS: Final = (
+    "these are traces of Phoenix, whose spans have no attributes: export the spans of the project "
+    "(`/v1/projects/{name}/spans`)"
+)
 _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s", re.I)
 
 
@@ -122,6 +127,7 @@ def _describe(value: JSONValue) -> str:
     checks: tuple[tuple[Callable[[JSONObject], bool], str], ...] = (
         (_is_schema, "this is a JSON Schema, not a recording"),
         (is_table_by_columns, 'this is a table by columns: write it by rows, as `to_json(orient="records")` does'),
+        (is_trace_summary, _NO_CONTENTS),
         (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
         (_is_apm, _NO_ATTRIBUTES),
         (_is_weave_table, "this is a table of Weave with a column per value: export the calls as JSON Lines"),

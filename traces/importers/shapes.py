@@ -1,4 +1,4 @@
-"""Other shapes of a file: a list as lines, lines as a list, and the list inside an object of an API or an export.
+"""Other shapes of a file: a list as lines, lines as a list, the list inside an object of an API, and data frames.
 
 Programs write the same records in several ways: the lines of a log as one list, a document inside a list, or rows in
 `{"data": […]}`. A format knows the ways of its own clients. Of a file that no format knows for sure, the other shapes
@@ -18,6 +18,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import cut_location
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.sample import Sample
+from traces.importers.files.tables import frame_rows, is_frame
 
 # Enough to detect a format.
 _FIRST: Final = 20
@@ -71,6 +72,9 @@ def _shapes_of(value: JSONValue, location: str) -> Iterator[Shape]:
     if isinstance(value, dict) and (rows := _table_rows(value)):
         yield Shape(rows=rows, is_lines=False, location="")
         yield Shape(rows=rows, is_lines=True, location="")
+    elif isinstance(value, dict) and is_frame(value):
+        yield Shape(rows=frame_rows(value), is_lines=True, location="")
+        yield Shape(rows=[*value.values()], is_lines=True, location="")
     elif isinstance(value, dict):
         lists = [name for name, item in value.items() if _has_records(item)]
         # A document with several lists is no envelope of one.

@@ -49,7 +49,7 @@ _ATTRIBUTE: Final = "key"
 _IDS: Final = re.compile(r"(?:id|ids|uuid|parent|children|hash|key)$", re.I)
 _DERIVED: Final = re.compile(r"total|duration|latency|elapsed|time|start|index|count|_ns$|_ms$|_at$", re.I)
 # Importers write these in one form.
-_SPAN_IDS: Final = re.compile(r"(?:span|trace)_?id$|dotted_order", re.I)
+_SPAN_IDS: Final = re.compile(r"(?:span|trace|parent)_?id$|dotted_order", re.I)
 # Of costs.
 _DECIMALS: Final = 8
 # Seconds to nanoseconds of the years 2001 to 2286.

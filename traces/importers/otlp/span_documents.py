@@ -28,6 +28,7 @@ from traces.importers.otlp.stores import (
     honeycomb,
     jaeger,
     langwatch,
+    phoenix,
     respan,
     rows,
     search_indexes,
@@ -132,7 +133,8 @@ def read_records(value: JSONValue, location: str) -> Iterator[WireSpan | WireLog
 def exported_records(value: JSONValue) -> list[JSONValue]:
     """Return the spans and log records in a page of log events or in the tables of a query; empty for anything else."""
     body = as_object(value)
-    return cloudwatch.log_events(value) or app_insights.table_rows(body) or signoz.result_rows(body)
+    rows_of_tables = cloudwatch.log_events(value) or app_insights.table_rows(body) or signoz.result_rows(body)
+    return rows_of_tables or phoenix.graph_documents(body)
 
 
 def is_log_document(value: JSONValue) -> bool:

@@ -279,7 +279,8 @@ def parse_attributes(value: JSONValue, location: str) -> JSONObject:
 
 def parse_value(value: JSONValue) -> JSONValue:
     """Return a plain value. Raises `BadFile` with the location below that of its attribute."""
-    wrapper = as_object(value)
+    # Phoenix writes all members, of which one has a value.
+    wrapper = {name: item for name, item in as_object(value).items() if item is not None}
     for name, item in wrapper.items():
         match name:
             case "stringValue" | "string_value" | "boolValue" | "bool_value" | "bytesValue" | "bytes_value":

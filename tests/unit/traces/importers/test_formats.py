@@ -61,6 +61,7 @@ def test_formats_are_detected_by_content(name: str, format: str) -> None:
         (b'{"session_id": "s", "ts": 1, "text": "Hi"}', "history of prompts", "/"),
         (b'{"display": "Hi", "pastedContents": {}}', "history of prompts", "/"),
         (b'{"response": "Yes.", "stats": {"models": {}}}', "last answer of Gemini CLI only", "/"),
+        (b'{"data": [{"trace_id": "t", "project_id": "p", "start_time": 1, "end_time": 2}]}', "traces of Phoenix", "/"),
         (b'{"encrypted_data": "x", "salt": "y"}', "hal-decrypt", "/"),
         (b'{"results": {"accuracy": 1}, "raw_logging_results": []}', "without calls of models", "/"),
         (b'{"version": 2, "width": 80, "height": 24}\n[0.1, "o", "$"]', "what a terminal showed", "line 1"),

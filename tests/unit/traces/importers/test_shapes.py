@@ -107,3 +107,12 @@ def test_error_of_a_sniffer_is_reported_for_its_file(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(registry, "IMPORTERS", (broken,))
     ((reason, _),) = problems((fixtures.FOLDER / "amp.json").read_bytes())
     assert reason.startswith("an error of Forkpoint: the detection of its format failed with KeyError (test_shapes.py")
+
+
+@pytest.mark.parametrize("by_columns", [True, False])
+def test_data_frame_by_columns_or_labels(*, by_columns: bool) -> None:
+    span = {"name": "agent", "context.span_id": "5f", "context.trace_id": "aa", "start_time": 1_790_000_000_000}
+    spans = {"5f": span, "6f": {**span, "context.span_id": "6f", "parent_id": "5f"}, "x": {**span, "parent_id": None}}
+    columns = {name: {label: row.get(name) for label, row in spans.items()} for name in (*span, "parent_id")}
+    data = orjson.dumps(columns if by_columns else {label: {**row, "parent_id": None} for label, row in spans.items()})
+    assert (formats(data), problems(data)) == (["otlp"], [])

@@ -81,7 +81,8 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 def _is_span(body: JSONObject) -> bool:
     is_typed = as_text(body.get("type") or "general") in _TYPES
-    return _has_trace(body) and is_typed and not _SPAN_MARKS.isdisjoint(body)
+    # Traces of Phoenix contain their spans.
+    return _has_trace(body) and is_typed and not _SPAN_MARKS.isdisjoint(body) and "spans" not in body
 
 
 def _has_trace(body: JSONObject) -> bool:

@@ -92,3 +92,10 @@ def test_data_frame_of_spans_has_cells_in_python_form() -> None:
 def test_rows_can_be_messages() -> None:
     ((run,), problems) = fixtures.detect_and_read("chat", b'role,content\nuser,"Is Dune here, too?"\nassistant,Yes.\n')
     assert (run.name, fixtures.answer_contents(run), problems) == ("Is Dune here, too?", ["Yes."], [])
+
+
+def test_index_with_the_name_of_a_column() -> None:
+    data = b"id,name,id,name\na,Dune,a,Ubik\n"
+    assert [record.value for record in Source(name="x", data=data).records()] == [
+        {"id": "a", "name": "Dune", "name.4": "Ubik"}
+    ]

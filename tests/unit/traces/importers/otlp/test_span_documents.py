@@ -190,3 +190,33 @@ def test_prompt_has_its_template_and_variables() -> None:
         orjson.dumps({**SPAN, "attributes": {"openinference.span.kind": "PROMPT", **attributes}})
     )
     assert run.steps[0].input == {"template": "Find {title}.", "variables": {"title": "Dune"}, "version": "v1"}
+
+
+def test_pages_of_phoenix_name_all_members_of_a_value() -> None:
+    empty = {"array_value": None, "bool_value": None, "int_value": None, "kvlist_value": None}
+    pairs = [{"key": "input.value", "value": {**empty, "string_value": "Hello?"}}]
+    span = {"trace_id": "a" * 32, "span_id": "b" * 16, "attributes": pairs, "start_time_unix_nano": 1, "name": "chat"}
+    ((run,), problems) = fixtures.detect_and_read("otlp", orjson.dumps({"data": [span], "next_cursor": None}))
+    assert (run.steps[0].input, problems) == ({"task": "Hello?"}, [])
+
+
+def test_spans_of_a_graph_query() -> None:
+    span = {
+        "spanId": "b" * 16,
+        "parentId": None,
+        "name": "chat",
+        "spanKind": "llm",
+        "statusCode": "ERROR",
+        "statusMessage": "overloaded",
+        "startTime": "2026-03-01T10:00:00+00:00",
+        "endTime": "2026-03-01T10:00:01+00:00",
+        "tokenCountPrompt": 7,
+        "attributes": orjson.dumps({"llm": {"model_name": "gpt-x"}, "input": {"value": "Hi"}}).decode(),
+        "spanAnnotations": [{"name": "toxic", "annotatorKind": "LLM", "label": "no", "score": 0.0}],
+    }
+    trace = {"traceId": "a" * 32, "spans": {"edges": [{"span": span}, {"span": span}]}}
+    data = orjson.dumps({"data": {"project": {"name": "shop", "trace": trace}}})
+    ((run,), problems) = fixtures.detect_and_read("otlp", data)
+    (step,) = run.steps
+    assert (run.app, step.model, step.tokens_in, step.error, problems) == ("shop", "gpt-x", 7, "overloaded", [])
+    assert [(item.name, item.value, item.text, item.by) for item in run.judgements] == [("toxic", 0.0, "no", "LLM")]
