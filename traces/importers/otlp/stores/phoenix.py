@@ -11,7 +11,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.json_reader import parse_embedded
 
 _MOST_LEVELS: Final = 16
-_KEPT: Final = ("id", "latencyMs", "costSummary", "cumulativeTokenCountTotal", "documentEvaluations")
+_OTHER_FIELDS: Final = ("id", "latencyMs", "costSummary", "cumulativeTokenCountTotal", "documentEvaluations")
 
 
 def graph_documents(value: JSONValue) -> list[JSONValue]:
@@ -79,7 +79,7 @@ def _document(span: JSONObject, trace_id: str, project: str) -> JSONObject:
         "events": [_event(event) for event in as_objects(span.get("events"))],
         "annotations": [_annotation(item) for item in as_objects(span.get("spanAnnotations"))],
         "resource": {"openinference.project.name": project} if project else {},
-        **{name: span[name] for name in _KEPT if span.get(name) is not None},
+        **{name: span[name] for name in _OTHER_FIELDS if span.get(name) is not None},
     }
 
 
