@@ -63,8 +63,8 @@ CONVERSATIONS: Final = (
     ),
     Importer(
         name=chat_exports.FORMAT,
-        title="chats of LobeChat, TypingMind, Chatbox, LM Studio, SillyTavern, big-AGI, Gemini, AnythingLLM, Rasa and "
-        "Copilot Studio",
+        title="chats of LobeChat, TypingMind, Chatbox, LM Studio, SillyTavern, big-AGI, Gemini, AnythingLLM, Rasa, "
+        "Voiceflow and Copilot Studio",
         sniff=detection.sniff_by_value(chat_exports.is_export),
         parse=chat_exports.parse,
         has_ends=False,

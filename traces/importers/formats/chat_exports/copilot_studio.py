@@ -117,17 +117,17 @@ def _add_message(chat: Chat, activity: JSONObject) -> None:
     sender = as_object(first_member(activity, "from"))
     time, text = activity.get("timestamp"), as_text(activity.get("text"))
     parts = {name: item for name in ("attachments", "suggestedActions") if (item := activity.get(name))}
-    others = {name: item for name, item in omit(activity, *_ROUTING, *parts).items() if item not in (None, "", [], {})}
-    facts: JSONObject = {**({"message_id": activity["id"]} if activity.get("id") else {}), **others}
+    members = {name: item for name, item in omit(activity, *_ROUTING, *parts).items() if item not in (None, "", [], {})}
+    facts: JSONObject = {**({"message_id": activity["id"]} if activity.get("id") else {}), **members}
     chat.begin_answer()
     if str(first_member(sender, "role", "Role")).lower() not in _BOT:
         # A click on a card has a value and often no text.
         value = activity.get("value")
-        clicked: JSONObject = {"value": value} if value is not None else {}
+        click: JSONObject = {"value": value} if value is not None else {}
         user_id = as_text(first_member(sender, "aadObjectId", "id", "Id"))
         chat.facts.setdefault("user_id", user_id)
         content = text or (parse_embedded(value) if value is not None else "")
-        chat.add_message("user", content, time, **(clicked if text else {}), **parts, **facts)
+        chat.add_message("user", content, time, **(click if text else {}), **parts, **facts)
         return
     chat.add_text(text, time)
     if parts:

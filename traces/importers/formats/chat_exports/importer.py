@@ -13,7 +13,7 @@ from traces.importers.common.model_calls import normalize_parameters, normalize_
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.transcript_messages import TranscriptSettings, drop_unreadable
 from traces.importers.files.source import Source
-from traces.importers.formats.chat_exports import chat_logs, clients, copilot_studio, lm_studio
+from traces.importers.formats.chat_exports import chat_logs, clients, copilot_studio, lm_studio, voiceflow
 from traces.importers.formats.chat_exports.chats import Chat
 
 FORMAT: Final = "chat-export"
@@ -26,13 +26,14 @@ _READERS: Final = (
     (chat_logs.is_anything_llm, chat_logs.read_anything_llm),
     (chat_logs.is_rasa, chat_logs.read_rasa),
     (copilot_studio.is_copilot_studio, copilot_studio.read_copilot_studio),
+    (voiceflow.is_transcript, voiceflow.read_transcript),
 )
 
 
 def is_export(value: JSONValue) -> bool:
     """Return True if `value` is an export of a client, or a line of one."""
     body = as_object(first_item(value)) if isinstance(value, list) else as_object(value)
-    is_part = clients.is_silly_tavern(body) or chat_logs.is_activity(body)
+    is_part = clients.is_silly_tavern(body) or chat_logs.is_activity(body) or voiceflow.is_turn(body)
     return is_part or any(test(body) for test, _ in _READERS)
 
 
@@ -40,7 +41,10 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield one run per chat."""
     lines = Chat(app="silly-tavern", location="line 1")
     activities: list[tuple[JSONObject, str]] = []
+    turns: list[JSONObject] = []
     for body, location in source.entries():
+        if voiceflow.is_turn(body):
+            turns.append(body)
         if chat_logs.is_activity(body):
             activities.append((body, location))
         if clients.is_silly_tavern(body):
@@ -49,6 +53,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             yield _run(chat, source)
     if lines.pieces.messages:
         yield _run(lines, source)
+    if turns:
+        yield _run(voiceflow.read_turns(turns, ""), source)
     yield from (_run(chat, source) for chat in _activity_chats(activities))
 
 

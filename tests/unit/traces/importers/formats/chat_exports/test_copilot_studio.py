@@ -80,8 +80,8 @@ def test_transcripts_are_read_from_other_programs() -> None:
     ids=["resolved", "escalated", "survey", "reaction"],
 )
 def test_outcomes_are_judgements(outcome: dict[str, Any], judgement: tuple[str, float | None, str]) -> None:
-    (stated,) = read({"activities": [REQUEST, ANSWER, outcome]}).judgements
-    assert (stated.name, stated.value, stated.text) == judgement
+    (verdict,) = read({"activities": [REQUEST, ANSWER, outcome]}).judgements
+    assert (verdict.name, verdict.value, verdict.text) == judgement
 
 
 def test_errors_are_failed_answers_and_failed_steps() -> None:
