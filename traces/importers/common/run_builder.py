@@ -27,6 +27,7 @@ OUTPUT_KEY: Final = "output"
 DERIVED_KEYS: Final = frozenset({AGENT_KEY, OUTPUT_KEY})
 _BARE: Final = frozenset({StepType.AGENT, StepType.TURN})
 _CALL_TYPES: Final = frozenset({StepType.MODEL, StepType.TOOL, StepType.RETRIEVAL})
+_FAILURES: Final = (StepStatus.ERROR, StepStatus.TIMEOUT)
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _KEY_LENGTH: Final = 200
 # Fits into every column.
@@ -221,7 +222,7 @@ def _status(facts: RunFacts, steps: Sequence[RecordedStep]) -> RunStatus:
     """
     handled_types = _CALL_TYPES if facts.has_succeeded else frozenset()
     roots = [step for step in steps if step.parent is None and step.type not in handled_types]
-    if facts.failed or any(step.status is StepStatus.ERROR for step in roots):
+    if facts.failed or any(step.status in _FAILURES for step in roots):
         return RunStatus.FAILED
     return RunStatus.COMPLETED if facts.has_ended and not _is_unanswered(steps) else RunStatus.PARTIAL
 

@@ -1,10 +1,11 @@
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from traces.core.recorded_run import RecordedStep
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers.common.names import run_name
 from traces.importers.common.run_builder import RunFacts, build_run, match_calls
 
@@ -98,3 +99,12 @@ def test_name_is_found_in_linear_time() -> None:
     start = time.process_time()
     run_name([RecordedStep(key="a", type=StepType.MODEL, name="m", input=request)], "")
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize("status", [StepStatus.ERROR, StepStatus.TIMEOUT])
+def test_root_that_failed_or_timed_out_fails_its_run(status: StepStatus) -> None:
+    facts = RunFacts(external_id="r", app="desk", format="otlp")
+    root = RecordedStep(key="a", type=StepType.AGENT, name="desk", input="Hi")
+    tool = RecordedStep(key="t", type=StepType.TOOL, name="find", parent="a", status=status)
+    assert build_run(facts, [replace(root, status=status)]).status is RunStatus.FAILED
+    assert build_run(facts, [root, tool]).status is RunStatus.COMPLETED, "the agent handled it"
