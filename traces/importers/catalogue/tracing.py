@@ -6,7 +6,7 @@ from traces.importers import detection
 from traces.importers.formats.databases import mastra_store, stores
 from traces.importers.formats.evaluations import mlflow
 from traces.importers.formats.frameworks import agents_sdk
-from traces.importers.formats.gateways import helicone, litellm, portkey
+from traces.importers.formats.gateways import helicone, litellm, portkey, promptlayer
 from traces.importers.formats.platforms import (
     bedrock_agents,
     braintrust,
@@ -138,6 +138,12 @@ TRACING: Final = (
         title="Portkey logs",
         sniff=detection.sniff_by_value(portkey.is_log),
         parse_together=portkey.parse,
+    ),
+    Importer(
+        name=promptlayer.FORMAT,
+        title="PromptLayer requests",
+        sniff=detection.sniff_by_value(promptlayer.is_log),
+        parse_together=promptlayer.parse,
     ),
     Importer(
         name=bedrock_agents.FORMAT,
