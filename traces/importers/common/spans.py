@@ -1,5 +1,6 @@
 """Conversion of a span from any tracer to a step in the shapes of `traces.core.recorded_run`."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Final
@@ -18,6 +19,7 @@ from traces.importers.common.messages import (
     result_text,
 )
 from traces.importers.common.model_calls import Answer, Usage, model_input, normalize_answer, normalize_request
+from traces.importers.common.run_builder import OUTPUT_KEY
 from traces.importers.common.times import Span
 from traces.importers.files.json_reader import parse_embedded
 
@@ -86,6 +88,49 @@ def build_step(facts: SpanFacts) -> RecordedStep:
         links=facts.links,
         attributes={**_response_model(facts), **facts.attributes, **end_note},
     )
+
+
+def with_final_answer(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+    """Add the run's answer as a step if no model gave it last: code chose or composed it, or a critic followed.
+
+    It is what the outermost step returned, as a text. `steps` are in causal order.
+    """
+    answer = _own_answer(steps)
+    if answer is None:
+        return [*steps]
+    root = next(step for step in steps if step.parent is None)
+    end = root.ended_at
+    output = RecordedStep(
+        key=OUTPUT_KEY,
+        type=StepType.OUTPUT,
+        name=OUTPUT_KEY,
+        parent=root.key,
+        started_at=end,
+        ended_at=end,
+        input=answer,
+        output=answer,
+    )
+    return [*steps, output]
+
+
+def _own_answer(steps: Sequence[RecordedStep]) -> JSONObject | None:
+    """Return the text that the only root returned, unless it is the last answer of a model, in a frame or cut."""
+    roots = [step for step in steps if step.parent is None]
+    models = [step for step in steps if step.type is StepType.MODEL and step.output is not None]
+    if len(roots) != 1 or not models or any(step.type is StepType.OUTPUT for step in steps):
+        return None
+    (root,) = roots
+    text = as_text(as_object(root.output).get("text"))
+    if root.type is not StepType.AGENT or root.status is not StepStatus.OK or not text.strip():
+        return None
+    model_text = message_text(as_object(as_object(models[-1].output).get("message")))
+    return None if _is_mostly(text, model_text) or _is_mostly(model_text, text) else {"text": text}
+
+
+def _is_mostly(text: str, part: str) -> bool:
+    """Return whether a text contains a part that makes up at least half of it, whatever the spacing and case."""
+    text, part = (" ".join(words.split()).casefold() for words in (text, part))
+    return bool(part) and part in text and 2 * len(part) >= len(text)
 
 
 def normalize_documents(value: JSONValue, scores: JSONValue = None) -> list[JSONValue]:

@@ -239,9 +239,11 @@ def test_bad_span_is_reported_with_pointer() -> None:
 
 def test_langfuse_events_in_any_order_merge() -> None:
     run = fixtures.run("langfuse_batches.jsonl")
-    agent, model, tool = run.steps
+    agent, model, tool, answer = run.steps
     assert (run.external_id, run.app, run.tags) == ("lf-1", "shop", ("demo",))
     assert (agent.input, agent.output) == ({"task": "Is Dune in stock?"}, {"text": "Sorry, I cannot find it."})
+    # No model said it: code did, after the tool had failed.
+    assert (answer.type, answer.output) == (StepType.OUTPUT, agent.output)
     assert (model.tokens_in, model.tokens_cached) == (42, 16)
     assert body(model.input)["parameters"] == {"temperature": 0.2}
     assert (tool.type, tool.call_id, tool.status, tool.error) == (

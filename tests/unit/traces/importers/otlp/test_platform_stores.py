@@ -60,8 +60,9 @@ def test_trace_of_langwatch_has_steps_and_evaluations() -> None:
         }
     )
     check_model_call(run)
-    agent, _, tool, search = run.steps
+    agent, _, tool, search, answer = run.steps
     assert (agent.input, agent.output) == ({"task": "Is Dune in stock?"}, {"text": "Yes."})
+    assert (answer.type, answer.output) == (StepType.OUTPUT, agent.output)
     assert (tool.status, tool.error, tool.call_id) == (StepStatus.ERROR, "no shelf", "c1")
     documents = [{"id": "d1", "content": "3 copies", "metadata": {"chunk_id": "0"}}]
     assert search.output == {"documents": documents}

@@ -60,7 +60,7 @@ def test_calls_have_their_messages_and_counts(request_form: Any) -> None:
 def test_agents_and_tools_have_names_and_results() -> None:
     call = {"tool_id": '["run_1", "call_1"]', "tool_name": "find", "tool_arguments": {"title": "Dune"}}
     agent = {"entity.1.type": "agent.langgraph", "entity.1.name": "Clerk"}
-    clerk, model, tool = run_of(
+    clerk, model, tool, answer = run_of(
         document(1, "agentic.invocation", agent, ["Is Dune in stock?"], "Yes."),
         document(2, "inference.framework", MODEL, TEXTS, json.dumps({"tools": [call]}), total_tokens=0),
         document(3, "agentic.tool.invocation", TOOL, "{'title': 'Dune'}", "3 copies"),
@@ -70,6 +70,7 @@ def test_agents_and_tools_have_names_and_results() -> None:
     assert (model.tokens_in, tool.type, tool.tool_name, tool.call_id) == (None, StepType.TOOL, "find", "call_1")
     assert (tool.input, tool.output) == ({"title": "Dune"}, "3 copies")
     assert (clerk.name, clerk.input, clerk.output) == ("Clerk", {"task": "Is Dune in stock?"}, {"text": "Yes."})
+    assert (answer.type, answer.output) == (StepType.OUTPUT, clerk.output)
 
 
 def test_other_texts_stay_as_they_are() -> None:

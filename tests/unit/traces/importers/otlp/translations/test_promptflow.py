@@ -42,11 +42,12 @@ def test_spans_have_their_inputs_and_outputs(form: str) -> None:
     data = fixtures.json_lines(spans)
     source = Source(name="spans", data=data)
     (run,) = registry.detect(fixtures.sample("spans", data)).runs([source])
-    flow, model, tool = run.steps
+    flow, model, tool, answer = run.steps
     request: Any = model.input
     output: Any = model.output
     assert (request["messages"], request["parameters"]) == ([fixtures.REQUEST], {"temperature": 0.5})
     assert output["message"]["tool_calls"] == [{"id": "c-1", "name": "find", "arguments": {"title": "Dune"}}]
     assert (model.model, model.tokens_in, flow.input) == ("gpt-4o", 30, {"question": "Dune?"})
     assert (tool.type, tool.input, tool.output) == (StepType.TOOL, {"title": "Dune"}, "3 copies")
+    assert (answer.type, answer.output) == (StepType.OUTPUT, {"text": "Yes."})
     assert not {"events", "llm.generated_message"} & model.attributes.keys()
