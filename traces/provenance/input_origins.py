@@ -141,7 +141,11 @@ class Origins:
         if (cached := self._analyses.get((shape, text))) is not None:
             return cached
         repetitions = self.texts.covers(text)
-        spans = tuple(span for span in self.values.find(text, reply=reply) if not _is_inside(span, repetitions))
+        spans = tuple(
+            span
+            for span in self.values.find(text, reply=reply)
+            if _is_all(span, text) or not _is_inside(span, repetitions)
+        )
         remainder = _remainder(text, _ranges(spans, repetitions))
         analysis = _Analysis(spans, repetitions, remainder, has_gap(text))
         if len(words_of(text[:200])) > 1:
@@ -187,6 +191,11 @@ def _is_inside(span: Span, ranges: Sequence[tuple[int, int]]) -> bool:
     """True if the words around a value were repeated together with it."""
     index = bisect_right(ranges, (span.start, sys.maxsize)) - 1
     return index >= 0 and span.end <= ranges[index][1]
+
+
+def _is_all(span: Span, text: str) -> bool:
+    """True if a value is a whole text, which other outputs may have among other words."""
+    return not any(map(_is_content, text[: span.start] + text[span.end :]))
 
 
 def _ranges(spans: Iterable[Span], repetitions: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -70,12 +70,13 @@ def scalar_edges(
         state.unexplained_content.append(hidden_content(no, path, text))
         return
     producers: set[int] = set()
-    is_whole = False
+    is_whole, owner = False, 0
     for match in state.texts.find(text) if is_distinctive(text) else ():
         if reading.hides(match.producer, match.snippet):
             continue
         producers.add(match.producer)
-        is_whole |= match.is_whole
+        if match.is_whole:
+            is_whole, owner = True, match.producer
         yield EdgeFact(
             producer=match.producer,
             consumer=no,
@@ -88,7 +89,8 @@ def scalar_edges(
     if not is_whole:
         state.unexplained_content += content
     for source in sources:
-        if source.producer not in producers:
+        # Code may have taken the text from a later output, which has it among other words.
+        if source.producer not in producers and source.producer > owner:
             producers.add(source.producer)
             yield EdgeFact(
                 producer=source.producer,

@@ -247,6 +247,16 @@ def test_field_of_a_result_is_traced_as_json_or_as_text(as_text: bool) -> None:
     assert _ends([edge]) == {(2, 3, "text", "/order", "#/id" if as_text else "/id")}
 
 
+def test_field_of_a_result_may_be_taken_from_a_later_text() -> None:
+    """Code looks for an id in the text, which an earlier result had as a field."""
+    edges = _edges(
+        StepFacts(no=1, type=StepType.TOOL, input={"day": "2026-03-14"}, output={"id": "B-77"}),
+        StepFacts(no=2, type=StepType.TOOL, input={"day": "2026-03-15"}, output="The order B-77 was lost."),
+        StepFacts(no=3, type=StepType.TOOL, input={"order": "B-77"}, output="It is sold."),
+    )
+    assert _ends(edges) == {(1, 3, "text", "/order", "/id"), (2, 3, "value", "/order", "")}
+
+
 def test_repeated_text_has_several_producers() -> None:
     verdict = assistant("I have read the draft and nothing is wrong with it.")
     reviews = [_model(no, [user(f"Review part {no} of it.")], verdict) for no in (1, 2, 3)]
