@@ -29,7 +29,9 @@ export function Arrival(): ReactElement {
       ) : (
         <>
           <Loader size={16} aria-hidden />
-          <span className={classes.text}>Waiting for the first step…</span>
+          <span className={classes.text}>
+            Waiting for the first step… <span className="muted">This page updates by itself.</span>
+          </span>
         </>
       )}
     </div>

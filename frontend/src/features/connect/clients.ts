@@ -18,13 +18,16 @@ export interface Client {
 /** Clients that insist on a key get this one from a server that needs none. */
 const ANY_KEY = "local";
 
+/** Without it, the lines fail on their first word. */
+const INSTALL = "Install the SDK there first: make dist, then pip install dist/forkpoint-*.whl.";
+
 const env = (name: string, value: string) => `export ${name}=${value}`;
 
 export const CLIENTS: readonly Client[] = [
   {
     id: "sdk",
     name: "Python",
-    note: "Records calls to OpenAI, Anthropic, LangChain and others automatically; add your own steps where you need them.",
+    note: `Records calls to OpenAI, Anthropic, LangChain and others automatically; add your own steps where you need them. ${INSTALL}`,
     lines: ({ url, token }) => [
       "import forkpoint",
       `forkpoint.init(app="my-agent", url="${url}"${token === null ? "" : `, token="${token}"`})`,
@@ -33,7 +36,7 @@ export const CLIENTS: readonly Client[] = [
   {
     id: "record",
     name: "Unchanged agent",
-    note: "Records an agent without changing its code: Python by itself, other languages through the gateway.",
+    note: `Records an agent without changing its code: Python by itself, other languages through the gateway. ${INSTALL}`,
     lines: ({ url, token }) => [
       env("FORKPOINT_URL", url),
       ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)]),
@@ -74,7 +77,7 @@ export const CLIENTS: readonly Client[] = [
   {
     id: "coding",
     name: "Claude Code, Codex",
-    note: "Sends sessions while they are written, and resumes where it stopped.",
+    note: `Sends sessions while they are written, and resumes where it stopped. ${INSTALL}`,
     lines: ({ url, token }) => [
       env("FORKPOINT_URL", url),
       ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)]),

@@ -52,9 +52,11 @@ export function RunPicker({ label, otherRun, onChoose }: Props): ReactElement {
         onKeyDown={onKeyDown}
       />
       {error && <ErrorState error={error} onRetry={refetch} />}
-      {!groups && !error && <div className={classes.loading}>
+      {!groups && !error && (
+        <div className={classes.loading}>
           <Loader size="sm" />
-        </div>}
+        </div>
+      )}
       {groups?.length === 0 && (
         <EmptyState title="No matching runs">Try another search, or import a recording on the runs page.</EmptyState>
       )}

@@ -1,4 +1,5 @@
-import { Button, CloseButton, Skeleton } from "@mantine/core";
+import { Button, Skeleton } from "@mantine/core";
+import { IconX } from "@tabler/icons-react";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useNavigate, useRouter } from "@tanstack/react-router";
 import { useEffect, type ReactElement } from "react";
@@ -27,7 +28,15 @@ export function TourPage(): ReactElement {
           <h1>
             <ProductLine />
           </h1>
-          <CloseButton aria-label="Close the tour" onClick={close} />
+          <Button
+            variant="subtle"
+            color="gray"
+            rightSection={<IconX size={15} />}
+            className={classes.close}
+            onClick={close}
+          >
+            Close the tour
+          </Button>
         </header>
         {tour?.run && tour.session ? (
           <Tour runId={tour.run} sessionId={tour.session} />
