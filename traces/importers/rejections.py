@@ -9,7 +9,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.importers.detection import CLOUDFLARE, is_table_by_columns
 from traces.importers.files.errors import BadFile
-from traces.importers.files.file_opener import decode_text
+from traces.importers.files.file_opener import decode_text, is_blank
 from traces.importers.files.json_reader import kind
 from traces.importers.files.sample import Sample
 from traces.importers.formats.evaluations import harbor_trials
@@ -84,7 +84,7 @@ _SQL: Final = re.compile(r"\s*(?:--[^\n]*\n\s*)*(?:CREATE|INSERT|PRAGMA|BEGIN)\s
 
 def explain_rejection(sample: Sample) -> BadFile:
     """Describe a file that no importer accepts, for the error message."""
-    if not sample.head.strip():
+    if is_blank(sample.head):
         return BadFile("the file is empty", "byte 0")
     if sample.values:
         return BadFile(_describe(sample.values[0]), "line 1" if sample.is_lines or sample.source.is_table else "/")

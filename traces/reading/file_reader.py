@@ -157,7 +157,7 @@ def _read_recording(
         sample, stream = Sample(name=file.name, head=messages.data, is_complete=True), io.BytesIO()
         file = NamedFile(name=file.name, file=io.BytesIO(messages.data))
     head = sample.head
-    if not head.strip() and sample.is_complete:
+    if file_opener.is_blank(head) and sample.is_complete:
         raise BadFile("the file is empty", "byte 0")
     # A long document.
     if state.format is None and not sample.is_complete and not sample.values:

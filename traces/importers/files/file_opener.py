@@ -130,6 +130,13 @@ def split_lines(data: bytes) -> Iterator[Line]:
     return read_lines(_buffer(io.BytesIO(data)))
 
 
+def is_blank(data: bytes) -> bool:
+    """Return whether a file has nothing but white space, also after a byte order mark."""
+    mark, encoding = next(((mark, name) for mark, name in _BOMS if data.startswith(mark)), (b"", ""))
+    text = data.removeprefix(mark)
+    return not (text.replace(b"\0", b"") if encoding.startswith(("utf-16", "utf-32")) else text).strip()
+
+
 def is_binary(head: bytes) -> bool:
     """Return whether the first bytes of a file contain control characters, which JSON and other texts do not."""
     return _detect_encoding(head) == "utf-8" and bool(_CONTROLS.search(head))

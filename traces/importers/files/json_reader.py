@@ -11,7 +11,7 @@ from traces.core import duplicate_keys
 from traces.core.canonical import escape_pointer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.errors import BadFile
-from traces.importers.files.file_opener import decode_text
+from traces.importers.files.file_opener import decode_text, is_blank
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -101,7 +101,7 @@ def _parse(data: bytes) -> tuple[JSONValue, bytes]:
     try:
         value: JSONValue = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        if not data.strip():
+        if is_blank(data):
             raise BadFile("the file is empty", "byte 0") from error
         content = decode_text(data)
         return _parse_text(content, error), content.encode("utf-8", "surrogatepass")

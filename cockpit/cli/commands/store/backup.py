@@ -42,6 +42,7 @@ def _failures(path: Path) -> Iterator[None]:
     from django.db import DatabaseError, connections
 
     from cockpit.backups.errors import BackupError, UnusableBackup
+    from cockpit.backups.state import place
 
     try:
         yield
@@ -54,7 +55,10 @@ def _failures(path: Path) -> Iterator[None]:
     except OSError as error:
         raise Failure(f"{error.filename or path}: {error.strerror}") from error
     except DatabaseError as error:
-        raise Failure(f"the database failed: {error}", exit=Exit.UNAVAILABLE) from error
+        # SQLite names neither the file nor the disk.
+        raise Failure(
+            f"the database failed: {error}. The store is {place()}, the backup {path}", exit=Exit.UNAVAILABLE
+        ) from error
     finally:
         connections.close_all()
 

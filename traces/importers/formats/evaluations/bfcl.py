@@ -30,7 +30,7 @@ from traces.importers.files.source import Source, parse_records
 
 FORMAT: Final = "bfcl"
 _COUNTS: Final = frozenset({"input_token_count", "output_token_count", "latency", "inference_log"})
-_STEP: Final = re.compile(r"step_(\d+)")
+_STEP: Final = re.compile(r"step_(\d{1,9})")
 _QUERY: Final = "begin_of_turn_query"
 _ERROR: Final = re.compile(r"\W{0,3}error\b", re.I)
 _OTHER_SCORES: Final = "scores that may be of several results were not imported: import each model by itself"

@@ -44,6 +44,7 @@ _STEP_FIELDS: Final = frozenset(
 )
 # Of a request, at the end of which are the outputs of the calls before it.
 _MOST_CONTENTS: Final = 20
+_LONGEST_MS: Final = 10**9  # eleven days
 _MOST_FAILURES: Final = 100
 _REFUSALS: Final = frozenset({"reject", "cancelled"})
 
@@ -214,4 +215,6 @@ def _is_success(event: JSONObject) -> bool:
 
 def _start(event: JSONObject, end: datetime | None) -> datetime | None:
     duration = event.get("duration_ms")
-    return end - timedelta(milliseconds=duration) if end and is_number(duration) and duration >= 0 else None
+    if end is None or not is_number(duration) or not 0 <= duration < _LONGEST_MS:
+        return None
+    return end - timedelta(milliseconds=duration)

@@ -42,7 +42,9 @@ def document(span: JSONObject, holder: JSONObject) -> JSONObject:
 def _id(value: JSONValue) -> str:
     """Return the id of a span as everything else writes it: version 1 has the number as a decimal one."""
     text = as_text(value)
-    return f"{int(text):016x}" if text.isdecimal() and 0 < int(text) < 1 << 64 else text.strip("0")
+    # A number of 64 bits has at most twenty digits.
+    is_number = text.isdecimal() and len(text) <= 20 and 0 < int(text) < 1 << 64
+    return f"{int(text):016x}" if is_number else text.strip("0")
 
 
 def _attributes(value: JSONValue) -> JSONObject:
