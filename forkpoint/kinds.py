@@ -108,6 +108,8 @@ class CallStep(StepScope):
     _error_form: Form | None = None
     # The thread or task that began it, where that counts.
     lane = ""
+    # What the model calls it.
+    call_id = ""
     _new_arguments: Any = None
 
     def ask_session(self) -> Answer | None:
@@ -115,7 +117,7 @@ class CallStep(StepScope):
         if (session := self._recorder.session) is None:
             return None
         server = {MCP_SERVER_TITLE: title} if (title := self.attributes.get(MCP_SERVER_TITLE)) else {}
-        reply = session.ask(self.kind, self.name, self.input, server, self.lane)
+        reply = session.ask(self.kind, self.name, self.input, server, self.lane, self.call_id)
         self._new_arguments = reply.arguments
         if reply.call:
             self.attributes[RERUN_CALL] = reply.call

@@ -32,6 +32,8 @@ _OPERATOR_S: Final = 3600.0
 _OUTAGE_S: Final = 120.0
 _POLL_S: Final = 0.5
 _BUSY: Final = 503
+# Some clients put more than an id into the id of a call.
+_LONGEST_CALL_ID: Final = 1_000
 _CALL_NUMBERS: Final = itertools.count()
 
 
@@ -55,15 +57,22 @@ class ReplaySession:
         return cls(id, os.environ.get("FORKPOINT_URL") or "", os.environ.get("FORKPOINT_TOKEN") or "")
 
     def ask(
-        self, type: str, name: str, arguments: Any, server: Mapping[str, str] | None = None, lane: str = ""
+        self,
+        type: str,
+        name: str,
+        arguments: Any,
+        server: Mapping[str, str] | None = None,
+        lane: str = "",
+        call_id: str = "",
     ) -> Reply:
         """Return what becomes of a call: its outcome, or that it may be made. A refusal ends the process.
 
-        `server` tells the MCP server of a tool from others. `lane` is the thread or task that makes the call.
+        `server` tells the MCP server of a tool from others. `lane` is the thread or task that makes the call, `call_id`
+        what the model calls it.
         """
         id = _new_call_id()
         call = {"type": type, "name": name, "arguments": arguments, "server": server or {}}
-        question = {**call, "call": id, "lane": lane}
+        question = {**call, "call": id, "lane": lane, "call_id": call_id[:_LONGEST_CALL_ID]}
         try:
             reply = self._ask(question)
             if reply["decision"] == "ask":

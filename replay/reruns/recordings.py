@@ -57,6 +57,7 @@ _TOOL_COLUMNS: Final = (
     "tool_name",
     "input_ref",
     "attributes_ref",
+    "call_id",
     "output_ref",
     "error",
     "started_at",
@@ -254,6 +255,7 @@ def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
                 server=mcp_servers.server_of(attributes),
                 answer=step.output_ref or step.error,
                 lane=as_text(attributes.get(LANE)),
+                call_id=step.call_id,
                 start_s=start_s,
                 end_s=end_s,
             )

@@ -39,7 +39,7 @@ class ToolQuestion(Schema):
     it waits no longer, so that a call without an answer is refused. `has_stand_in`: the call with this id was answered,
     but the agent's process cannot restore all of the recorded output. `client_answers`: the call with this id was
     answered, and while its `messages` were given, the client responded so to the requests of its MCP server: to all
-    that it got so far, in order. `lane` is the thread or task that makes the call.
+    that it got so far, in order. `lane` is the thread or task that makes the call, `call_id` what the model calls it.
     """
 
     type: Literal[StepType.TOOL, StepType.RETRIEVAL]
@@ -52,6 +52,7 @@ class ToolQuestion(Schema):
     has_stand_in: bool = False
     client_answers: Annotated[list[JSONObject], Field(max_length=1_000)] = []
     lane: Annotated[str, Field(max_length=64)] = ""
+    call_id: Annotated[str, Field(max_length=1_000)] = ""
 
 
 class ToolAnswer(Schema):

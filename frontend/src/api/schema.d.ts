@@ -9122,7 +9122,7 @@ export interface components {
          *     it waits no longer, so that a call without an answer is refused. `has_stand_in`: the call with this id was answered,
          *     but the agent's process cannot restore all of the recorded output. `client_answers`: the call with this id was
          *     answered, and while its `messages` were given, the client responded so to the requests of its MCP server: to all
-         *     that it got so far, in order. `lane` is the thread or task that makes the call.
+         *     that it got so far, in order. `lane` is the thread or task that makes the call, `call_id` what the model calls it.
          */
         ToolQuestion: {
             /**
@@ -9173,6 +9173,11 @@ export interface components {
              * @default
              */
             lane: string;
+            /**
+             * Call Id
+             * @default
+             */
+            call_id: string;
         };
         /**
          * ToolRules

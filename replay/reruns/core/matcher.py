@@ -62,7 +62,7 @@ class Matcher:
 
     `reduce` returns a request without the fields that the app ignores. `is_meant` is that of `Trial`. An id that the
     recording contains is always meant as it is: what an agent generates is new. `lane` is the thread or task that makes
-    the requests; empty if that is not known.
+    the requests, and `call_id` what the model called the tool's call that is asked for; empty if that is not known.
     """
 
     calls: RecordedCalls
@@ -71,6 +71,7 @@ class Matcher:
     reduce: Callable[[JSONObject], JSONObject] = unchanged
     is_meant: Callable[[Kind, str], bool] = nothing_is_meant
     lane: str = ""
+    call_id: str = ""
 
     def match(self, request: JSONObject, strict: JSONObject, content_digest: str = "") -> Match | Divergence:
         """Return the recorded call that a request is, and take it; or why it is none."""
@@ -78,16 +79,26 @@ class Matcher:
         return equal_match or self._match_renamed(self.reduce(request), strict)
 
     def match_equal(self, request: JSONObject, strict: JSONObject, content_digest: str = "") -> Match | None:
-        """Return the recorded call left that a request equals, and take it: of the same lane, else the first one.
+        """Return the recorded call left that a request equals, and take it.
 
-        The digests of their contents show whether they differ in what the stored request lacks.
+        It is the one with the same id of the model, else of the same lane, else the first one. The digests of their
+        contents show whether they differ in what the stored request lacks.
         """
         calls = [call for call in self.calls.by_digest.get(digest([strict, request]), ()) if self._is_left(call)]
         same_calls = [call for call in calls if may_be_equal(call.content_digest, content_digest)]
-        if (call := call_of_lane(same_calls or calls, self.lane)) is None:
+        namesake = self._namesake(same_calls or calls)
+        if (call := namesake or call_of_lane(same_calls or calls, self.lane)) is None:
             return None
         self.used_numbers.add(call.no)
-        return Match(call=call, is_equal=True, has_other_content=not same_calls, rivals=self.calls.rivals_of(call))
+        rivals = () if namesake else self.calls.rivals_of(call)
+        return Match(call=call, is_equal=True, has_other_content=not same_calls, rivals=rivals)
+
+    def _namesake(self, calls: Sequence[RecordedRequest]) -> RecordedRequest | None:
+        """Return the one of these calls that a recorded answer requested with the same id; None if several did."""
+        if not self.call_id or not any(call.call_id == self.call_id for call in calls):
+            return None
+        namesakes = [call for call in self.calls.requests if call.call_id == self.call_id]
+        return namesakes[0] if len(namesakes) == 1 else None
 
     def _is_left(self, call: RecordedRequest) -> bool:
         return call.no not in self.used_numbers

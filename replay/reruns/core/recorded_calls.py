@@ -25,7 +25,7 @@ class RecordedRequest:
     `end_s`; both are zero if that is not known. `ref` names the stored request, and `sent_digest` its bytes as the
     agent sent them, `content_digest` what in them the answer depends on: the stored request lacks some of it. They are
     empty if that is not known. `server` is what is known of the MCP server of a tool. Equal answers have the same
-    `answer`. `lane` is the thread or task that made the call; empty if that is not known.
+    `answer`. `lane` is the thread or task that made the call, `call_id` what the model called it; empty if not known.
     """
 
     no: int
@@ -40,6 +40,7 @@ class RecordedRequest:
     answer: str = ""
     has_failed: bool = False
     lane: str = ""
+    call_id: str = ""
 
     @cached_property
     def digest(self) -> str:

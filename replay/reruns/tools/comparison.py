@@ -94,6 +94,7 @@ def make_matcher(
         reduce=reduce if ignoring.rules else unchanged,
         is_meant=is_meant,
         lane=question.lane,
+        call_id=question.call_id,
     )
 
 

@@ -33,7 +33,7 @@ class Session:
         self.names: list[str] = []
         self._reply = Reply(answer=answer, arguments=arguments, call="c1")
 
-    def ask(self, type: str, name: str, arguments: Any, server: Any = None, lane: str = "") -> Reply:
+    def ask(self, type: str, name: str, arguments: Any, server: Any = None, lane: str = "", call_id: str = "") -> Reply:
         self.questions.append((type, name, arguments))
         return self._reply
 

@@ -119,6 +119,28 @@ def test_equal_requests_go_to_the_lane_with_the_same_number() -> None:
     assert taken("", "") == [1, 2]
 
 
+def test_equal_calls_of_tools_are_told_apart_by_the_ids_of_the_model() -> None:
+    """Several agents at once may ask a tool the same, and get other answers."""
+    ids = {1: "call_a", 2: "call_b", 3: "same", 4: "same", 5: ""}
+    calls = [
+        RecordedRequest(
+            no=no, request={"arguments": {}}, strict=STRICT, lane=f"a{no}-1", answer=f"answer {no}", call_id=id
+        )
+        for no, id in ids.items()
+    ]
+
+    def match(call_id: str) -> tuple[int, bool]:
+        match = Matcher(calls=RecordedCalls(calls), lane="b-1", call_id=call_id).match({"arguments": {}}, STRICT)
+        assert isinstance(match, Match)
+        return match.call.no, match.is_exact
+
+    assert [match(id) for id in ("call_b", "call_a", "same", "of a new answer", "")] == [
+        (2, True),
+        (1, True),
+        *[(1, False)] * 3,
+    ]
+
+
 def test_of_requests_with_new_ids_one_of_the_same_lane_is_taken() -> None:
     calls = [
         RecordedRequest(
