@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, list_or_single
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_list, list_or_single, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus
@@ -26,12 +26,26 @@ from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 
 FORMAT: Final = "swe-agent"
-_METADATA: Final = ("environment", "info", "target", "resolved", "exit_status", "eval_logs", "patch", "generated_patch")
+_METADATA: Final = (
+    "environment",
+    "retry",
+    "info",
+    "target",
+    "resolved",
+    "exit_status",
+    "eval_logs",
+    "patch",
+    "generated_patch",
+)
 _SAMPLING: Final = ("temperature", "top_p")
 _STEP_FIELDS: Final = frozenset({"action", "observation"})
 _HISTORY_FIELDS: Final = frozenset({"message_type", "is_demo", "thought"})
-_MAPPED_FIELDS: Final = frozenset({"action", "observation", "response", "thought", "query", "messages"})
 _CALL_FIELDS: Final = frozenset({"tool_calls", "tool_call_ids", "thinking_blocks"})
+# Members of messages that are read, or repeat the call and what a message is.
+_MESSAGE_FIELDS: Final = _HISTORY_FIELDS | _CALL_FIELDS.union(
+    ("role", "content", "function_call", "agent", "action", "cache_control")
+)
+_MAPPED_FIELDS: Final = frozenset({"action", "observation", "response", "thought", "query", "messages"})
 
 
 def sniff(sample: Sample) -> float:
@@ -49,6 +63,9 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             for index, attempt in enumerate(attempts or [body]):
                 location = f"{record.location}/attempts/{index}" if attempts else record.location
                 common_fields: JSONObject = {key: body[key] for key in ("replay_config", "environment") if key in body}
+                if attempts:
+                    # The steps are those of the best attempt.
+                    common_fields["retry"] = omit(body, "attempts", "trajectory", "history", *common_fields)
                 yield _run({**common_fields, **attempt}, location, f"attempt-{index + 1}" if attempts else "")
 
 
@@ -143,6 +160,7 @@ def _run(body: JSONObject, location: str, suffix: str) -> RecordedRun:
             metadata={
                 **{key: body[key] for key in _METADATA if key in body},
                 "exit_reason": _exit_reason(steps),
+                "exit_step": _exit_step(steps),
                 "replay_config": config,
             },
         ),
@@ -159,9 +177,20 @@ def _parameters(model_config: JSONObject) -> JSONObject:
 
 def _exit_reason(steps: list[JSONValue]) -> str:
     """Return the reason why the program ended the run: the thought of a last step without a model call."""
+    return as_text(_last_without_call(steps).get("thought"))
+
+
+def _exit_step(steps: list[JSONValue]) -> JSONObject:
+    """Return what was recorded of a last step by which the program ended the run."""
+    last_step = _last_without_call(steps)
+    observation = None if _is_exit(last_step) else last_step.get("observation")
+    return {**({"observation": observation} if observation else {}), **_measurements(last_step)}
+
+
+def _last_without_call(steps: list[JSONValue]) -> JSONObject:
     last_step = as_object(steps[-1]) if steps else {}
     is_call = as_text(last_step.get("response")) or as_text(last_step.get("action"))
-    return as_text(last_step.get("thought")) if not is_call or _is_exit(last_step) else ""
+    return last_step if not is_call or _is_exit(last_step) else {}
 
 
 def _is_exit(step: JSONObject) -> bool:
@@ -254,6 +283,11 @@ class _Conversation:
             actions=() if calls else actions,
             request_messages=_request_messages(step),
         )
+        is_last = not next_messages or _is_answer(next_messages[0])
+        if is_last and len(calls) == 1 and step.get("observation") is not None:
+            # The history ends before the result of the last action, which the step has.
+            yield _result(step, calls, location)
+            self.measurements = {}
 
     def _find_step(self, message: JSONObject) -> int | None:
         """Return the index of the next step with the response or action of this answer."""
@@ -294,13 +328,16 @@ class _Conversation:
                 )
             )
             if calls and step.get("observation") is not None:
-                id = first_member(as_object(calls[0]), "id")
-                result: JSONObject = {"role": "tool", "tool_call_id": id, "content": step["observation"]}
-                messages.append(TranscriptMessage(value={**_measurements(step), **result}, location=location))
+                messages.append(_result(step, calls, location))
             else:
                 messages += _observation(step.get("observation"), location)
         self.next_step = max(self.next_step, end)
         return messages
+
+
+def _result(step: JSONObject, calls: list[JSONValue], location: str) -> TranscriptMessage:
+    result: JSONObject = {"tool_call_id": as_object(calls[0]).get("id"), "content": step["observation"]}
+    return TranscriptMessage(value={**_measurements(step), "role": "tool", **result}, location=location)
 
 
 def _observation(observation: JSONValue, location: str) -> list[TranscriptMessage]:
@@ -320,7 +357,9 @@ def _message(message: JSONObject) -> JSONObject:
     if thoughts := as_list(message.get("thinking_blocks")):
         content = [*thoughts, *(content if isinstance(content, list) else [{"type": "text", "text": content}])]
     calls = {name: message[name] for name in ("tool_calls", "function_call") if message.get(name)}
-    return {"role": message.get("role"), "content": content, **calls, **({"tool_call_id": ids[0]} if ids else {})}
+    other_fields = {name: item for name, item in message.items() if name not in _MESSAGE_FIELDS}
+    result_id: JSONObject = {"tool_call_id": ids[0]} if ids else {}
+    return {**other_fields, "role": message.get("role"), "content": content, **calls, **result_id}
 
 
 def _measurements(step: JSONObject) -> JSONObject:

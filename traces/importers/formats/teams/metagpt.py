@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_string
+from traces.core.json_access import as_list, as_object, as_text, first_member, has_string, omit, other_members
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common.identity import content_id
@@ -25,7 +25,10 @@ FORMAT: Final = "metagpt"
 _ALL: Final = "<all>"
 _REQUIREMENT: Final = "UserRequirement"
 _USERS: Final = frozenset({"user", "human", "boss"})
-_METADATA: Final = ("investment", "idea", "desc", "cost_manager")
+# Members that are read as messages, roles and totals.
+_READ_MEMBERS: Final = frozenset({"env", "environment", "roles", "history", "memory", "storage", "context", "config"})
+_ROLE_CONTEXT: Final = ("rc", "_rc")
+_MEMORIES: Final = ("memory", "working_memory")
 _MAPPED_FIELDS: Final = frozenset({"content", "role", "sent_from", "send_to", "id", "timestamp"})
 
 
@@ -59,7 +62,7 @@ def parse(source: Source) -> Iterator[RecordedRun]:
             external_id=f"{FORMAT}-{content_id([*messages], '')}",
             app=FORMAT,
             format=FORMAT,
-            metadata={key: body[key] for key in _METADATA if key in body},
+            metadata=_metadata(body),
         ),
         steps,
     )
@@ -85,17 +88,33 @@ def _messages(value: JSONValue) -> tuple[list[JSONObject], JSONObject]:
     return messages, body
 
 
+def _metadata(body: JSONObject) -> JSONObject:
+    """Return what a team states beside its messages: of roles, all but their memories."""
+    environment = as_object(first_member(body, "env", "environment"))
+    roles = as_object(environment.get("roles")) or as_object(body.get("roles"))
+    settings: JSONObject = {name: facts for name, role in roles.items() if (facts := _role_facts(as_object(role)))}
+    return {
+        **other_members(body, _READ_MEMBERS),
+        "environment": other_members(environment, _READ_MEMBERS),
+        "roles": settings,
+        # Without the configuration, which has keys of APIs.
+        "context": other_members(as_object(body.get("context")), {"config"}),
+    }
+
+
+def _role_facts(role: JSONObject) -> JSONObject:
+    context = omit(as_object(first_member(role, *_ROLE_CONTEXT)), *_MEMORIES)
+    facts = {**omit(role, *_ROLE_CONTEXT), **({"rc": context} if context else {})}
+    return {name: value for name, value in facts.items() if value not in (None, "", [], {})}
+
+
 def _have_times(messages_by_id: dict[str, JSONObject]) -> bool:
     return bool(messages_by_id) and all(has_string(message, "timestamp") for message in messages_by_id.values())
 
 
 def _role_memory(role: JSONObject) -> list[JSONValue]:
-    context = as_object(first_member(role, "rc", "_rc"))
-    return [
-        message
-        for name in ("memory", "working_memory")
-        for message in as_list(as_object(context.get(name)).get("storage"))
-    ]
+    context = as_object(first_member(role, *_ROLE_CONTEXT))
+    return [message for name in _MEMORIES for message in as_list(as_object(context.get(name)).get("storage"))]
 
 
 def _profiles(body: JSONObject) -> dict[str, str]:
@@ -129,7 +148,11 @@ def _utterance(message: JSONObject, profiles: dict[str, str], location: str) -> 
         voice=Voice.USER if is_request else Voice.AGENT,
         at=parse_time(message.get("timestamp"), f"{location}/timestamp"),
         audience=audience if audience and _ALL not in audience and not is_request else None,
-        attributes={**other_fields, **({"action": action} if action else {})},
+        attributes={
+            **other_fields,
+            **({"action": action} if action else {}),
+            **({"send_to": [*sorted(receivers)]} if receivers - {_ALL} else {}),
+        },
     )
 
 

@@ -1,9 +1,9 @@
 """Who&When: failed conversations among agents, annotated with the agent and message that caused the failure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from traces.core.json_access import as_object, as_text, first_member, has_list
+from traces.core.json_access import as_object, as_text, first_member, has_list, other_members
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import RecordedJudgement, RecordedRun
 from traces.core.vocabulary import JudgementKind
@@ -18,6 +18,7 @@ from traces.importers.formats.teams.speakers import Team, Utterance, Voice, buil
 FORMAT: Final = "who-and-when"
 _ROLES: Final = frozenset({"assistant", "user", "system", "tool", "human"})
 _NOT_METADATA: Final = frozenset({"history", "system_prompt"})
+_MESSAGE_FIELDS: Final = frozenset({"role", "name", "content"})
 
 
 def sniff(sample: Sample) -> float:
@@ -56,13 +57,22 @@ def _run(body: JSONObject, location: str) -> RecordedRun:
             app=FORMAT,
             format=FORMAT,
             name=as_text(body.get("question")),
-            metadata={key: value for key, value in body.items() if key not in _NOT_METADATA},
+            metadata={
+                **{key: value for key, value in body.items() if key not in _NOT_METADATA},
+                "other_prompts": _other_prompts(prompts, utterances),
+            },
             tags=[f"task:{question}"] if question else [],
             judgements=_judgements(body),
         ),
         build_steps(utterances, team),
         location=location,
     )
+
+
+def _other_prompts(prompts: Mapping[str, str], utterances: Iterable[Utterance]) -> JSONObject:
+    """Return the instructions of agents that said nothing."""
+    speakers = {utterance.speaker for utterance in utterances}
+    return {name: prompt for name, prompt in prompts.items() if prompt and name not in speakers}
 
 
 def _utterance(message: JSONObject, location: str) -> Utterance:
@@ -78,7 +88,11 @@ def _utterance(message: JSONObject, location: str) -> Utterance:
         content=content,
         location=location,
         voice=voice,
-        attributes={**attributes, **({"remark": remark} if remark is not None else {})},
+        attributes={
+            **other_members(message, _MESSAGE_FIELDS),
+            **attributes,
+            **({"remark": remark} if remark is not None else {}),
+        },
     )
 
 

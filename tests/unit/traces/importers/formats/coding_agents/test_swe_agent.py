@@ -101,6 +101,27 @@ def test_every_attempt_is_a_run() -> None:
     assert first.status is RunStatus.COMPLETED
 
 
+def test_attempts_have_the_choice_among_them() -> None:
+    step = {"action": "ls", "observation": "stock.py", "response": "Look.", "thought": "Look.", "query": [{}]}
+    attempt = {"trajectory": [step], "history": [], "info": {}}
+    (run,) = read("swe-agent", {"attempts": [attempt], "info": {"best_attempt_idx": 0}, **{"trajectory": [step]}})
+    assert run.metadata["retry"] == {"info": {"best_attempt_idx": 0}}
+
+
+def test_last_call_without_its_message_has_the_result_of_the_step() -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "submit", "arguments": "{}"}}
+    history = [
+        {"role": "user", "content": "Fix it.", "message_type": "observation"},
+        {"role": "assistant", "content": "Done.", "message_type": "action", "tool_calls": [call], "score": 3},
+    ]
+    step = {"action": "submit", "observation": "diff", "response": "Done.", "thought": "Done.", "state": {"d": 1}}
+    end = {"action": "", "response": "", "thought": "No budget.", "observation": "", "execution_time": 2}
+    (run,) = read("swe-agent", {"history": history, "trajectory": [step, end], "info": {}})
+    (model,), (tool,) = fixtures.steps(run, StepType.MODEL), fixtures.steps(run, StepType.TOOL)
+    assert (tool.output, tool.status, tool.attributes) == ("diff", StepStatus.OK, {"state": {"d": 1}})
+    assert (model.attributes, run.metadata["exit_step"]) == ({"score": 3}, {"execution_time": 2})
+
+
 def test_data_set_rows_are_runs() -> None:
     row = {
         "instance_id": "shop-12",

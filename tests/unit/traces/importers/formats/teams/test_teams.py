@@ -30,6 +30,22 @@ def speakers(run: RecordedRun) -> list[str]:
     return [step.name for step in fixtures.steps(run, StepType.AGENT)[1:]]
 
 
+def test_other_members_are_kept() -> None:
+    message = {"role": "A", "content": "x", "rating": 4}
+    prompts = {"A": "You are A.", "B": "You are B."}
+    (run,) = read("who-and-when", {"history": [message], "mistake_agent": "A", "system_prompt": prompts})
+    assert run.metadata["other_prompts"] == {"B": "You are B."}
+    assert fixtures.steps(run, StepType.MODEL)[0].attributes["rating"] == 4
+    role = {"name": "Alice", "goal": "g", "rc": {"memory": {"storage": []}, "watch": ["x"]}}
+    history = {"storage": [{"id": "1", "content": "Hi", "role": "user", "cause_by": "UserRequirement"}]}
+    (team,) = read("metagpt", {"env": {"roles": {"PM": role}, "history": history, "desc": "office"}, "idea": "shop"})
+    assert team.metadata == {
+        "idea": "shop",
+        "environment": {"desc": "office"},
+        "roles": {"PM": {"name": "Alice", "goal": "g", "rc": {"watch": ["x"]}}},
+    }
+
+
 @pytest.mark.parametrize(
     ("speaker", "content", "voice"),
     [
