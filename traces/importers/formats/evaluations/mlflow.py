@@ -122,7 +122,9 @@ def is_trace(value: JSONValue) -> bool:
     info, data = as_object(body.get("info")), as_object(body.get("data"))
     if has_list(data, "spans") and not info.keys().isdisjoint(_IDS):
         return True
-    if isinstance(body.get("trace"), str) and not body.keys().isdisjoint(_IDS):
+    # In a table as CSV, the cell is an object.
+    trace = body.get("trace")
+    if (isinstance(trace, str) or has_object(trace, "info")) and not body.keys().isdisjoint(_IDS):
         return True
     if has_list(body, "traces"):
         return is_trace(body["traces"])

@@ -139,6 +139,8 @@ def test_version_two_nests_ids() -> None:
 def test_row_of_table_is_same_run() -> None:
     row = {"trace_id": "tr-1", "trace": orjson.dumps(TRACE).decode(), "state": "OK", "spans": SPANS}
     assert read([row]) == read(TRACE)
+    # In a table as CSV, the cell is parsed.
+    assert read([{**row, "trace": TRACE}]) == read(TRACE)
     assert read({"traces": [TRACE]}) == read(TRACE)
 
 
