@@ -127,7 +127,8 @@ def _trace(trace: JSONObject, location: str) -> Iterator[Record]:
         raise BadFile("a trace without an id", f"{location}/id")
     observations = as_list(trace.get("observations"))
     observation_ids = [as_text(observation) for observation in observations if isinstance(observation, str)]
-    trace_body: JSONObject = {**_recorded_fields(trace)}
+    project: JSONObject = {"projectId": trace["projectId"]} if trace.get("projectId") else {}
+    trace_body: JSONObject = {**_recorded_fields(trace), **project}
     if observation_ids:
         trace_body["observationIds"] = [*observation_ids]
     yield _event("trace-create", trace_body, location)

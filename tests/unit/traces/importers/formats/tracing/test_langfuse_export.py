@@ -39,7 +39,7 @@ def test_trace_keeps_its_tree_and_scores() -> None:
         ("helpful", 1, "kind"),
         ("tone", None, "friendly"),
     ]
-    assert (run.metadata["sessionId"], run.metadata["userId"]) == ("s-1", "u-1")
+    assert [run.metadata[name] for name in ("sessionId", "userId", "projectId")] == ["s-1", "u-1", "p-1"]
 
 
 def test_trace_without_other_fields_keeps_its_scores() -> None:
