@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
+from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -27,7 +27,8 @@ from traces.importers.formats.chats.message_branches import MOST_BRANCHES, curre
 FORMAT: Final = "chatgpt"
 # Of the metadata of a message: files of users, and where an answer comes from.
 _FACTS: Final = ("attachments", "citations", "content_references", "search_result_groups", "finish_details")
-_METADATA: Final = ("title", "gizmo_id", "conversation_template_id", "is_archived", "plugin_ids", "update_time")
+# Of a conversation, what its steps contain or its identity is.
+_NOT_METADATA: Final = ("mapping", "current_node", "conversation_id", "id", "create_time", "default_model_slug")
 _MEMBER: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 # Of a conversation that has no title so far.
 _NO_TITLES: Final = frozenset({"New chat", "Untitled"})
@@ -111,14 +112,13 @@ def _run(
         for key in path
         for message in _recorded_messages(as_object(nodes[key].get("message")), f"{location}/mapping/{key}/message")
     )
-    metadata: JSONObject = {key: body[key] for key in _METADATA if key in body}
     return build_run(
         RunFacts(
             external_id=external_id,
             app=FORMAT,
             format=FORMAT,
             title=title if (title := as_text(body.get("title"))) not in _NO_TITLES else "",
-            metadata={**metadata, **facts},
+            metadata={**omit(body, *_NOT_METADATA), **facts},
         ),
         transcripts.build_steps(
             messages, TranscriptSettings(model=model, provider=normalize_provider("openai"), agent=FORMAT)
@@ -146,7 +146,8 @@ def _recorded_messages(message: JSONObject, location: str) -> Iterator[Transcrip
     author = as_object(message.get("author"))
     role = as_text(author.get("role"))
     content = _content(as_object(message.get("content")))
-    if not role or not content:
+    # A result may be empty: what a search found is in the metadata.
+    if not role or not (content or role == "tool"):
         return
     metadata = as_object(message.get("metadata"))
     facts: JSONObject = {name: item for name in _FACTS if (item := metadata.get(name))}
@@ -162,8 +163,10 @@ def _recorded_messages(message: JSONObject, location: str) -> Iterator[Transcrip
             code = "\n".join(as_text(as_object(block).get("text")) for block in content)
             value |= {"content": [], "tool_calls": [_call(recipient, code)]}
     elif role == "tool":
-        failed = as_text(as_object(message.get("content")).get("content_type")) in _FAILED
-        value |= {"content": _plain(content), **({"is_error": True} if failed else {})}
+        run = as_object(metadata.get("aggregate_result"))
+        is_failed = as_text(as_object(message.get("content")).get("content_type")) in _FAILED
+        is_failed = is_failed or as_text(run.get("status")).startswith("failed")
+        value |= {"content": _plain(content), **({"is_error": True} if is_failed else {})}
     hidden = metadata.get("is_visually_hidden_from_conversation") is True
     aside = role == "user" and (hidden or metadata.get("is_user_system_message") is True)
     yield TranscriptMessage(location=location, value=value, is_injected=aside)

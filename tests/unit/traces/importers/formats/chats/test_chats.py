@@ -261,3 +261,26 @@ def test_chatgpt_without_parents_is_ordered_by_its_children() -> None:
     (model,) = fixtures.steps(run, StepType.MODEL)
     assert (fixtures.request_contents(model), fixtures.answer_contents(run)) == (["Is Dune in stock?"], ["Yes."])
     assert problems == []
+
+
+def test_chatgpt_empty_and_failed_results_answer_their_calls() -> None:
+    def node(id: str, parent: str, role: str, text: str, **message: Any) -> dict[str, Any]:
+        content = {"content_type": "text", "parts": [text]}
+        return {"id": id, "parent": parent, "message": {"author": {"role": role}, "content": content, **message}}
+
+    found = [{"domain": "books.example", "entries": [{"title": "Dune"}]}]
+    failure = {"status": "failed_with_in_kernel_exception"}
+    nodes = [
+        node("a", "", "user", "Is Dune in?"),
+        node("b", "a", "assistant", '{"q": "Dune"}', recipient="web.run"),
+        node("c", "b", "tool", "", metadata={"search_result_groups": found}),
+        node("d", "c", "assistant", "1 / 0", recipient="python"),
+        node("e", "d", "tool", "ZeroDivisionError", metadata={"aggregate_result": failure}),
+        node("f", "e", "assistant", "Yes."),
+    ]
+    mapping = {item["id"]: {**item, "parent": item["parent"] or None, "children": []} for item in nodes}
+    (run,) = read("chatgpt", {"id": "web", "mapping": mapping, "current_node": "f", "is_starred": True})
+    search, code = tools(run)
+    assert (search.output, search.attributes["search_result_groups"], search.status) == ("", found, StepStatus.OK)
+    assert (code.input, code.output, code.status) == ({"input": "1 / 0"}, "ZeroDivisionError", StepStatus.ERROR)
+    assert run.metadata == {"is_starred": True}
