@@ -56,6 +56,15 @@ def _body(record: JSONObject) -> JSONObject:
     return as_object(record.get("params")) if as_text(record.get("method")).startswith("codex/event") else record
 
 
+def drop_repeats(records: Iterable[tuple[JSONObject, str]]) -> Iterator[tuple[JSONObject, str]]:
+    """Yield the records without those that are written twice: with the time and the content of the one before."""
+    previous: JSONObject = {}
+    for record, location in records:
+        if not record.get("timestamp") or record != previous:
+            yield record, location
+        previous = record
+
+
 def read_output(records: Records) -> Records:
     """Return the lines of the output of `codex exec --json` before threads as records; others as they are."""
     if not any(is_output(record) for record, _ in records):

@@ -144,10 +144,8 @@ def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
 
 
 def _open(source: Source) -> _File:
-    records = [
-        (record, place) for value, location in source.objects() for record, place in _read_records(value, location)
-    ]
-    return _File(source=source, records=events.read_output(records))
+    records = (pair for value, location in source.objects() for pair in _read_records(value, location))
+    return _File(source=source, records=events.read_output([*events.drop_repeats(records)]))
 
 
 def _read_records(value: JSONObject, location: str) -> Iterator[tuple[JSONObject, str]]:

@@ -109,6 +109,11 @@ def test_damaged_line_loses_no_answer(damaged: int) -> None:
     assert run.external_id == ("cx" if damaged else SESSION_ID)
 
 
+def test_lines_that_are_written_twice_count_once() -> None:
+    lines = rollout({"message": "three red books"})
+    assert fixtures.read(FORMAT, [line for line in lines for _ in range(2)]) == fixtures.read(FORMAT, lines)
+
+
 def test_invalid_time_loses_no_answer() -> None:
     lines = rollout({"message": "three red books"})
     lines[1]["timestamp"] = "soon"
