@@ -110,7 +110,8 @@ def test_damaged_line_loses_no_answer(damaged: int) -> None:
 
 
 def test_lines_that_are_written_twice_count_once() -> None:
-    lines = rollout({"message": "three red books"})
+    untimed_lines = rollout({"message": "three red books"})
+    lines = [{**line, "timestamp": f"2026-03-01T10:00:{place:02}Z"} for place, line in enumerate(untimed_lines)]
     assert fixtures.read(FORMAT, [line for line in lines for _ in range(2)]) == fixtures.read(FORMAT, lines)
 
 
