@@ -21,9 +21,8 @@ from diffing.attribution.unexplained_changes import AGENT_SETTINGS, Atom, AtomSe
 from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
 from diffing.compare.loop_limits import further_calls
-from diffing.content.facet import SYSTEM_ROLES, TEMPLATES, WINDOW, Facet, is_filled_in
-from diffing.content.message_diff import MessagePair
-from diffing.schemas.terms import Category
+from diffing.content.facet import SYSTEM_ROLES, TEMPLATES, WINDOW, Facet, category_of, is_filled_in
+from diffing.content.message_diff import MessagePair, apart
 from diffing.sequences.json_diff import value_changes
 from diffing.sequences.text_diff import is_other_text
 from diffing.sequences.word_hunks import hunks, with_hunks
@@ -160,7 +159,7 @@ def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> I
     for facet in input_facets[:1] if pair.step.type == StepType.PROMPT else input_facets:
         for own, origin in _own_parts(facet, context):
             yield Atom(
-                category=_category(own),
+                category=category_of(own),
                 places=(pair.place,),
                 pair=pair,
                 facet=own,
@@ -257,8 +256,8 @@ def _message_parts(facet: Facet, context: StepContext) -> Iterator[tuple[Facet, 
         own_messages = tuple(
             item for item in other_messages if item.source is None and _message_origin(item, context) is origin
         )
-        if own_messages:
-            yield replace(facet, messages=own_messages), origin
+        groups = [own_messages] if origin is Origin.DERIVED else apart(own_messages)
+        yield from ((replace(facet, messages=messages), origin) for messages in groups if messages)
         for item in own_messages if origin is Origin.EXOGENOUS else ():
             context.outside.add(item)
 
@@ -391,10 +390,3 @@ def _comes_from_change(facet: Facet, context: StepContext) -> bool:
 def _is_in(item: MessagePair, paths: frozenset[str]) -> bool:
     places = {f"/messages/{index}" for index in (item.base_index, item.candidate_index) if index is not None}
     return not paths.isdisjoint(places)
-
-
-def _category(facet: Facet) -> Category:
-    """The category of a facet: a changed user message is upstream, an edited history is a prompt change."""
-    if facet.form == "messages":
-        return "upstream" if facet.messages[0].role == "user" else "prompt"
-    return facet.category

@@ -63,6 +63,13 @@ def is_filled_in(facet: Facet) -> bool:
     return facet.kind == "template version and variables" and all(path.startswith("/variables") for path in paths)
 
 
+def category_of(facet: Facet) -> Category:
+    """The category of a facet: a changed user message is upstream, an edited history is a prompt change."""
+    if facet.form == "messages":
+        return "upstream" if facet.messages[0].role == "user" else "prompt"
+    return facet.category
+
+
 @dataclass(frozen=True, slots=True)
 class FacetKind:
     """What all facets of one kind have in common."""

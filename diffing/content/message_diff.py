@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 from diffing.content.payload_texts import message_text, without_random_ids
 from diffing.sequences.anchors import differing_ranges
@@ -12,6 +12,9 @@ from traces.core.canonical import digest
 from traces.core.json_access import as_objects
 from traces.core.json_types import JSONValue
 from traces.payloads.messages import Message
+
+# More reworded messages of one request are one change.
+_MOST_CHANGES: Final = 12
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +42,20 @@ class MessagePair:
         if self.base_index is None:
             return "added"
         return "removed" if self.candidate_index is None else "changed"
+
+
+def apart(messages: Sequence[MessagePair]) -> list[tuple[MessagePair, ...]]:
+    """Split differing messages into changes: each reworded one is its own, unless they are too many to tell apart.
+
+    Those that only one run has stay together, and so do answers with results of tools, which may belong to their calls.
+    """
+    joint_roles = {"tool", "assistant"} if any(item.role == "tool" for item in messages) else set()
+    reworded = [item.op == "changed" and item.role not in joint_roles for item in messages]
+    if sum(reworded) > _MOST_CHANGES:
+        return [tuple(messages)]
+    single = [(item,) for item, own in zip(messages, reworded, strict=True) if own]
+    rest = tuple(item for item, own in zip(messages, reworded, strict=True) if not own)
+    return [*single, *([rest] if rest else [])]
 
 
 def changed_messages(base: Sequence[JSONValue], candidate: Sequence[JSONValue]) -> list[MessagePair]:

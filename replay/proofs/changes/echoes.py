@@ -143,8 +143,10 @@ def _has_words_of(answers: Texts, texts: Iterable[Texts]) -> bool:
 def _direct_outputs(runs: RunPair, root: Root) -> Iterator[Texts]:
     """The outputs of the steps whose requests differ by this change alone, and of those that only one run has."""
     for place in root.places:
-        facets = runs.examination.loaded_pairs.facets.get(place, ())
-        if runs.pairs[place].sides is None or sum(facet.part != "output" for facet in facets) == 1:
+        facets = [facet for facet in runs.examination.loaded_pairs.facets.get(place, ()) if facet.part != "output"]
+        messages = root.facet.messages if root.facet is not None else ()
+        is_alone = len(facets) == 1 and len(facets[0].messages) <= max(1, len(messages))
+        if runs.pairs[place].sides is None or is_alone:
             yield _outputs(runs, runs.pairs[place])
 
 

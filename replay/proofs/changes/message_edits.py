@@ -6,7 +6,7 @@ from typing import Final
 
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.comparison import Pair
-from diffing.content.facet import SYSTEM_ROLES
+from diffing.content.facet import SYSTEM_ROLES, category_of
 from diffing.content.message_diff import MessagePair, changed_messages
 from diffing.sentences.atoms.obstacles import Obstacle
 from diffing.sequences.word_hunks import Hunk, hunks, passage, with_hunks
@@ -25,23 +25,33 @@ _SIDES: Final = ("base", "candidate")
 Edits = tuple[list[JSONObject], list[JSONObject]]
 
 
-def message_list(runs: RunPair, root: Root) -> Iterator[Change]:
-    """One change for each message that differs, was added or was removed; a call and its results are one change."""
-    # The caller has checked it.
-    assert root.facet is not None
-    if root.input_place is not None:
-        yield _run_input(runs, root, root.facet.messages)
-        return
-    sides = _messages(runs, root.pair)
+def divided(runs: RunPair, root: Root) -> list[Root]:
+    """The differing messages of a step as roots of their own, so that each has its own title and its own texts.
+
+    A call and its results are one.
+    """
+    if root.facet is None or root.facet.kind != "message list" or root.input_place is not None:
+        return [root]
     # A later message that repeats one of these differences belongs to the same change.
     repeated_messages = [item for item in root.facet.messages if item.source is not None]
     own_messages = [item for item in root.facet.messages if item.source is None]
     if not own_messages:
         # A remark that messages pass on is one change, however many contain it.
-        yield edit_messages(runs, root, repeated_messages)
-    for group in _group_calls(own_messages, sides):
-        keys = {item.key for item in group}
-        yield edit_messages(runs, root, [*group, *(item for item in repeated_messages if item.source in keys)])
+        return [root]
+    groups = _group_calls(own_messages, _messages(runs, root.pair))
+    parts = (
+        (*group, *(item for item in repeated_messages if item.source in {own.key for own in group})) for group in groups
+    )
+    facets = [replace(root.facet, messages=messages) for messages in parts]
+    return [replace(root, facet=facet, category=category_of(facet)) for facet in facets]
+
+
+def message_list(runs: RunPair, root: Root) -> Iterator[Change]:
+    """The edit of these messages."""
+    # The caller has checked it.
+    assert root.facet is not None
+    make = _run_input if root.input_place is not None else edit_messages
+    yield make(runs, root, root.facet.messages)
 
 
 def _run_input(runs: RunPair, root: Root, messages: Sequence[MessagePair]) -> Change:
@@ -97,9 +107,6 @@ def system_prompt(runs: RunPair, root: Root) -> Iterator[Change]:
 def edit_messages(runs: RunPair, root: Root, group: Sequence[MessagePair]) -> Change:
     """A change that edits messages at the first step of each conversation that contains them."""
     places = runs.beginnings(root.places)
-    assert root.facet is not None
-    # Its title then quotes these messages, and not the first of all that differ at the step.
-    root = replace(root, facet=replace(root.facet, messages=tuple(group)))
     # Two passages of one message can be two changes.
     name = digest([_identity(item) for item in group])[:8]
     if len(group) == 1 and len(places) == 1 and not group[0].passages:

@@ -19,7 +19,7 @@ from replay.proofs.changes.atoms import Absent, Change
 from replay.proofs.changes.certificates import certify
 from replay.proofs.changes.code_origins import with_common_origins
 from replay.proofs.changes.echoes import with_echoes
-from replay.proofs.changes.message_edits import context_window, message_list, system_prompt
+from replay.proofs.changes.message_edits import context_window, divided, message_list, system_prompt
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.relays import relay
 from replay.proofs.changes.unpaired_steps import lone_steps
@@ -44,11 +44,11 @@ def roots(examination: Examination, load: Load = lambda refs: {}) -> list[Change
     changes: dict[str, tuple[Root, Change]] = {}
     lone_changes = {id(root): change for root, change in lone_steps(runs, lone)}
     for root, rank in ranks:
-        own = [lone_changes[id(root)]] if id(root) in lone_changes else _changes(runs, root)
-        for index, change in enumerate(own):
+        own = [(root, lone_changes[id(root)])] if id(root) in lone_changes else _own_changes(runs, root)
+        for index, (part, change) in enumerate(own):
             order = (*rank, reasoning.PRIORITY.index(change.atom.category), root.places[0], index)
             atom = replace(change.atom, rank=order, certificate=certify(examination, root.places))
-            changes.setdefault(atom.id, (root, replace(change, atom=atom)))
+            changes.setdefault(atom.id, (part, replace(change, atom=atom)))
     if answer := _composed_answer(examination):
         change = untestable(answer, Obstacle.LAST_ANSWER)
         changes[change.atom.id] = (answer, replace(change, atom=replace(change.atom, is_by_code=True)))
@@ -99,6 +99,13 @@ def _ranks(examination: Examination) -> list[tuple[Root, tuple[int, int]]]:
         *((atom, (0, 1)) for atom in attribution.later),
         *((atom, (1, 0)) for atom in attribution.exclusions),
     ]
+
+
+def _own_changes(runs: RunPair, root: Root) -> list[tuple[Root, Change]]:
+    """The changes of a root, each with the part of the root that it is."""
+    is_divisible = not root.is_sampled and root.origin is not Origin.DERIVED
+    parts = divided(runs, root) if is_divisible else [root]
+    return [(part, change) for part in parts for change in _changes(runs, part)]
 
 
 def _changes(runs: RunPair, root: Root) -> Iterable[Change]:

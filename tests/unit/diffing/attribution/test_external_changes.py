@@ -78,3 +78,20 @@ def test_model_switch_precedes_calls_of_unrecorded_requests() -> None:
         primary = report.attribution.primary
         assert primary is not None
         assert (primary.category, report.attribution.confidence) == ("model", "low")
+
+
+def test_report_lists_each_reworded_message_and_keeps_added_ones_together() -> None:
+    def run(code: str, question: str, *more: str) -> list[Spec]:
+        example = [user("The printer smells."), reply(code), *map(user, more)]
+        return [agent(), model([system("Use the examples."), *example, user(question)], reply(code))]
+
+    candidate = run("T-999", "My screen hums.", "The disk is full.", "The fan is loud.")
+    result = reason_about(run("T-303", "My printer hums."), candidate)
+    assert sorted((atom.category, len(atom.facet.messages)) for atom in open_atoms(result) if atom.facet) == [
+        ("prompt", 1),
+        ("upstream", 1),
+        ("upstream", 2),
+    ]
+    many = [f"Line {number}" for number in range(20)]
+    reworded = reason_about(run("T-303", "Go.", *many), run("T-999", "Stop.", *(f"{line}." for line in many)))
+    assert [len(atom.facet.messages) for atom in open_atoms(reworded) if atom.facet] == [22]

@@ -184,15 +184,19 @@ def test_two_passages_of_a_message_can_be_two_changes() -> None:
     ]
 
 
-def test_each_change_of_several_messages_quotes_its_own() -> None:
-    def run(code: str, question: str) -> list[Spec]:
-        example = [user("The printer smells."), {"role": "assistant", "content": code}]
+def test_each_of_several_changed_messages_has_its_own_title_kind_and_echo() -> None:
+    def run(example_code: str, question: str, code: str) -> list[Spec]:
+        example = [user("The printer smells."), {"role": "assistant", "content": example_code}]
         return [agent(), model([system("Use the examples."), *example, user(question)], reply(code))]
 
-    changes = separate(run("T-303", "My printer hums."), run("T-999", "My screen hums."))
-    assert sorted(change.atom.title for change in changes.changes.values()) == [
-        "Changing “303” to “999” in a message of the assistant",
-        "Changing “printer” to “screen” in the user's message",
+    changes = separate(
+        run("It is error 40.", "My disk has 303 bad sectors.", "Code 303"),
+        run("It is error 70.", "My disk has 202 bad sectors.", "Code 202"),
+    )
+    atoms = [change.atom for change in changes.changes.values()]
+    assert sorted((atom.category, atom.title, atom.echoes) for atom in atoms) == [
+        ("prompt", "Changing “40” to “70” in a message of the assistant", False),
+        ("upstream", "Changing “303” to “202” in the user's message", True),
     ]
 
 
