@@ -50,11 +50,11 @@ def apart(messages: Sequence[MessagePair]) -> list[tuple[MessagePair, ...]]:
     Those that only one run has stay together, and so do answers with results of tools, which may belong to their calls.
     """
     joint_roles = {"tool", "assistant"} if any(item.role == "tool" for item in messages) else set()
-    reworded = [item.op == "changed" and item.role not in joint_roles for item in messages]
-    if sum(reworded) > _MOST_CHANGES:
+    is_single = [item.op == "changed" and item.role not in joint_roles for item in messages]
+    if sum(is_single) > _MOST_CHANGES:
         return [tuple(messages)]
-    single = [(item,) for item, own in zip(messages, reworded, strict=True) if own]
-    rest = tuple(item for item, own in zip(messages, reworded, strict=True) if not own)
+    single = [(item,) for item, own in zip(messages, is_single, strict=True) if own]
+    rest = tuple(item for item, own in zip(messages, is_single, strict=True) if not own)
     return [*single, *([rest] if rest else [])]
 
 

@@ -25,7 +25,7 @@ _SIDES: Final = ("base", "candidate")
 Edits = tuple[list[JSONObject], list[JSONObject]]
 
 
-def divided(runs: RunPair, root: Root) -> list[Root]:
+def message_roots(runs: RunPair, root: Root) -> list[Root]:
     """The differing messages of a step as roots of their own, so that each has its own title and its own texts.
 
     A call and its results are one.
@@ -207,7 +207,7 @@ def _entry(runs: RunPair, pair: Pair, side: int, edit: JSONObject) -> int | None
 
 
 def _single_message(runs: RunPair, root: Root, item: MessagePair, name: str) -> Change:
-    """A change of one message, which can be divided further."""
+    """A change of one message, which can be message_roots further."""
     sides = _messages(runs, root.pair)
     edits = _edits(item, changed_messages(*sides), sides)
     slots = [

@@ -19,7 +19,7 @@ from replay.proofs.changes.atoms import Absent, Change
 from replay.proofs.changes.certificates import certify
 from replay.proofs.changes.code_origins import with_common_origins
 from replay.proofs.changes.echoes import with_echoes
-from replay.proofs.changes.message_edits import context_window, divided, message_list, system_prompt
+from replay.proofs.changes.message_edits import context_window, message_list, message_roots, system_prompt
 from replay.proofs.changes.overrides import Load, RunPair, number, override_change, set_to, untestable
 from replay.proofs.changes.relays import relay
 from replay.proofs.changes.unpaired_steps import lone_steps
@@ -104,7 +104,7 @@ def _ranks(examination: Examination) -> list[tuple[Root, tuple[int, int]]]:
 def _own_changes(runs: RunPair, root: Root) -> list[tuple[Root, Change]]:
     """The changes of a root, each with the part of the root that it is."""
     is_divisible = not root.is_sampled and root.origin is not Origin.DERIVED
-    parts = divided(runs, root) if is_divisible else [root]
+    parts = message_roots(runs, root) if is_divisible else [root]
     return [(part, change) for part in parts for change in _changes(runs, part)]
 
 

@@ -93,5 +93,5 @@ def test_report_lists_each_reworded_message_and_keeps_added_ones_together() -> N
         ("upstream", 2),
     ]
     many = [f"Line {number}" for number in range(20)]
-    reworded = reason_about(run("T-303", "Go.", *many), run("T-999", "Stop.", *(f"{line}." for line in many)))
-    assert [len(atom.facet.messages) for atom in open_atoms(reworded) if atom.facet] == [22]
+    long_result = reason_about(run("T-303", "Go.", *many), run("T-999", "Stop.", *(f"{line}." for line in many)))
+    assert [len(atom.facet.messages) for atom in open_atoms(long_result) if atom.facet] == [22]
