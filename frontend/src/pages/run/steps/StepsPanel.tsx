@@ -217,9 +217,16 @@ export function StepsPanel(props: Props): ReactElement {
         {props.isRecording && <LatestStep steps={steps} onSelect={goToStep} />}
       </Tabs.Panel>
       <div className={`${classes.foot} muted`} aria-hidden>
-        <Kbd>j</Kbd>
-        <Kbd>k</Kbd> move <Kbd>e</Kbd> next error {visit === null && <ActionKeys />} <Kbd>?</Kbd> all keys
-        <span className="grow" />
+        <span>
+          <Kbd>j</Kbd> <Kbd>k</Kbd> move
+        </span>
+        <span>
+          <Kbd>e</Kbd> next error
+        </span>
+        {visit === null && <ActionKeys />}
+        <span>
+          <Kbd>?</Kbd> all keys
+        </span>
         {props.plans && <span className={classes.caption}>Right column: expected label in the fork</span>}
       </div>
     </Tabs>
@@ -230,7 +237,12 @@ export function StepsPanel(props: Props): ReactElement {
 function ActionKeys(): ReactElement {
   return (
     <>
-      <Kbd>f</Kbd> fork <Kbd>c</Kbd> compare
+      <span>
+        <Kbd>f</Kbd> fork
+      </span>
+      <span>
+        <Kbd>c</Kbd> compare
+      </span>
     </>
   );
 }
