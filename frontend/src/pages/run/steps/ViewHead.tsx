@@ -62,11 +62,7 @@ export function ViewHead(props: Props): ReactElement {
           <IconSearch size={16} />
         </Tool>
         {props.filterMenu}
-        <Tool
-          label={errors > 0 ? `Next error, of ${count(errors)} ( e )` : "No step failed"}
-          isDisabled={errors === 0}
-          onClick={props.onNextError}
-        >
+        <Tool label={errorWords(errors)} isDisabled={errors === 0} onClick={props.onNextError}>
           <IconBug size={16} />
         </Tool>
         {props.hasFork && (
@@ -127,4 +123,9 @@ function Tool(props: {
       </ActionIcon>
     </Tooltip>
   );
+}
+
+function errorWords(errors: number): string {
+  if (errors === 0) return "No step failed";
+  return errors === 1 ? "Go to the error ( e )" : `Next of ${count(errors)} errors ( e )`;
 }
