@@ -8,7 +8,7 @@ import contextlib
 import gzip
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -81,7 +81,7 @@ class Api:
         """Yield the lines of the response as they arrive."""
         headers = {"accept": "application/x-ndjson"}
         with self._stream("POST", path, headers=headers, timeout=_TIMEOUT_OF_IMPORTS, **request) as response:
-            yield response.iter_lines()
+            yield split_lines(response.iter_bytes())
 
     def start_worker(self) -> None:
         """Start a worker for the local store; a server has its own."""
@@ -150,6 +150,16 @@ def connect(url: str | None, token: str | None, *, migrate: bool = True) -> Iter
         )
     with httpx2.Client(base_url=url.rstrip("/"), headers=headers, timeout=_TIMEOUT) as http:
         yield Api(http, local=False)
+
+
+def split_lines(pieces: Iterable[bytes]) -> Iterator[str]:
+    """Yield the lines of a text. JSON contains Unicode's other line separators, at which httpx splits lines, too."""
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from (line.decode() for line in lines)
+    if rest:
+        yield rest.decode()
 
 
 def in_path(ref: str) -> str:
