@@ -13,6 +13,13 @@ def provider_name(provider: str, model: str, override: str | None) -> str | None
     return None if match is None else match.name
 
 
+def agent_provider_name(provider: str, model: str, override: str | None) -> str | None:
+    """Name of the provider that answers an agent that runs: it asks that of the recording, with a key of its own."""
+    if not override and provider in providers.VENDORS:
+        return provider
+    return provider_name(provider, model, override)
+
+
 def match_retriever(call: Call, retrievers: Sequence[retrieval.Retriever] | None = None) -> RetrieverMatch:
     """Find the configured retriever that answers this retrieval live, or the reason why there is none."""
     profile = call.edits.retrieval.get("embedding_profile")

@@ -17,7 +17,7 @@ from replay.core.vocabulary import Engine
 from replay.execution.session_redaction import SessionRedaction
 from replay.hooks import configuration
 from replay.live import pricing, retrieval, tools
-from replay.live.availability import match_retriever, provider_name
+from replay.live.availability import agent_provider_name, match_retriever, provider_name
 from replay.overrides.fork_changes import fork_change, no_recorded_call
 from replay.planning import plan_environment, planner
 from replay.planning.structural import refuse_structural
@@ -145,22 +145,22 @@ class Source:
         return plan.model_copy(update={"refusals": [*plan.refusals, planner.missing_refusal(*damage)]})
 
     def _plan(self, request: ReplayRequest, *, brief: bool, list_untouched: bool) -> Plan:
+        is_followed = request.engine is not Engine.AGENT
+        lookups = self._lookups if is_followed else self._agent_lookups
         if not list_untouched and not changes_anything(request.overrides, request.policy):
             models = load_first_model(self.run.id, self.fork)
             numbers = {no for no in (*self._losses, *self._replay_outputs) if no >= self.fork}
             other_steps = load_steps(self.run.id, numbers, self._losses, self._replay_outputs)
-            return planner.plan_unchanged(
-                self.fork, self.run.step_count, models, request.policy, self._lookups, other_steps
-            )
+            return planner.plan_unchanged(self.fork, self.run.step_count, models, request.policy, lookups, other_steps)
         fork = build_fork(self._graph, request.overrides, request.policy, self._payloads)
         return planner.plan(
             fork.graph,
             fork.profile,
             fork.policy,
-            self._lookups,
+            lookups,
             brief=brief,
             list_reused=list_untouched,
-            is_followed=request.engine is not Engine.AGENT,
+            is_followed=is_followed,
         )
 
     def _agent_plan(self, request: ReplayRequest, plan: Plan) -> Plan:
@@ -222,6 +222,12 @@ class Source:
             losses=self._losses,
             replay_outputs=self._replay_outputs,
         )
+
+    @cached_property
+    def _agent_lookups(self) -> plan_environment.Sources:
+        """The lookups of plans in which the agent runs; they share nothing that depends on who answers live calls."""
+        lookups = replace(sources(self.run, self._payloads), provider=cache_of(agent_provider_name))
+        return replace(lookups, price=cache_of(lookups.price), losses=self._losses, replay_outputs=self._replay_outputs)
 
     @cached_property
     def _replay_outputs(self) -> dict[int, ReplayOutput]:

@@ -1,6 +1,13 @@
 """Live model calls, through any provider with the OpenAI or the Anthropic protocol."""
 
-from replay.live.providers.configuration import address_of, configured_providers, provider_for, register, unregister
+from replay.live.providers.configuration import (
+    VENDORS,
+    address_of,
+    configured_providers,
+    provider_for,
+    register,
+    unregister,
+)
 from replay.live.providers.types import (
     Cancelled,
     IsCancelled,
@@ -14,6 +21,7 @@ from replay.live.providers.types import (
 from traces.core.json_types import JSONObject
 
 __all__ = [
+    "VENDORS",
     "Cancelled",
     "ModelAnswer",
     "ModelCall",

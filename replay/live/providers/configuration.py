@@ -22,6 +22,8 @@ _OFFICIAL: Final[dict[str, tuple[Protocol, str]]] = {
     "anthropic": ("anthropic", "https://api.anthropic.com"),
     "google": ("openai", "https://generativelanguage.googleapis.com/v1beta/openai"),
 }
+# Whose own addresses the gateway knows.
+VENDORS: Final = frozenset(_OFFICIAL)
 _KEY_VARIABLES: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "google": "GEMINI_API_KEY"}
 # Google's own variable is the address of its other protocol.
 _URL_VARIABLES: Final = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}

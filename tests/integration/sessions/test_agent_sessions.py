@@ -1,5 +1,6 @@
 """Sessions in which the agent itself runs, as the API shows them."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -270,3 +271,18 @@ def test_runner_stores_a_limited_number_of_lines(
     for attempt, no in ((1, 9), (1, 8), (1, 7), (1, 1), (2, 1)):
         output.append(session, attempt, [output.PrintedLine(no=no, stream="stdout", text="x", at=at)])
     assert [*RunnerOutput.objects.order_by("id").values_list("attempt", "no")] == [(1, 9), (1, 8)]
+
+
+def test_plan_counts_the_live_calls_of_an_agent_with_a_key_of_its_own(
+    client: Client, body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    recording = order_desk(external_id="openai")
+    steps = [replace(step, provider="openai" if step.provider else "") for step in recording.steps]
+    run = str(record(replace(recording, steps=(*steps,))).run_id)
+    plans = {
+        engine: post(client, "/replays/preview", {**body, "run": run, "engine": engine}).json()
+        for engine in ("follow", "agent")
+    }
+    assert (plans["follow"]["live_calls"], plans["agent"]["live_calls"] > 0) == (0, True)
