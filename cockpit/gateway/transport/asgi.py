@@ -13,6 +13,8 @@ from cockpit.http.transfer.slow_clients import PATIENCE_S, patience_s
 
 # Bytes of all bodies of a process that have not arrived in full.
 _MOST_WAITING: Final = 256 * 1024 * 1024
+# Of a body that is too large, beyond which its client is not told.
+_MOST_REFUSED: Final = 2 * 1024 * 1024 * 1024
 JSON: Final[Headers] = [(b"content-type", b"application/json")]
 
 
@@ -33,7 +35,7 @@ class Bodies:
     async def read(self, receive: Receive) -> bytes:
         """Return a body; raise `Refusal` if it is too large, too slow, or does not arrive in full."""
         pieces: list[bytes] = []
-        size, start = 0, time.monotonic()
+        size, kept_size, start = 0, 0, time.monotonic()
         arrival = (start, next(self._numbers))
         try:
             while True:
@@ -41,12 +43,17 @@ class Bodies:
                     message = await receive()
                 if message["type"] == "http.disconnect":
                     raise Refusal(status=400, reason="the request ended before its body did")
-                pieces.append(message.get("body", b""))
-                size += len(pieces[-1])
-                self._free -= len(pieces[-1])
-                if size > settings.MAX_BODY_BYTES:
+                piece, has_more = message.get("body", b""), message.get("more_body")
+                size += len(piece)
+                if size <= settings.MAX_BODY_BYTES:
+                    pieces.append(piece)
+                    kept_size, self._free = kept_size + len(piece), self._free - len(piece)
+                # A client reads why when it has sent everything; until then, it sees only that the connection breaks.
+                elif not has_more or size > _MOST_REFUSED:
                     raise Refusal(status=413, reason=f"the request is larger than {settings.MAX_BODY_BYTES} bytes")
-                if not message.get("more_body"):
+                else:
+                    pieces, kept_size, self._free = [], 0, self._free + kept_size
+                if not has_more:
                     return b"".join(pieces)
                 if self._free < 0 and not self._end_slowest(arrival):
                     raise Refusal(status=503, reason="too many large requests are arriving", may_retry=True)
@@ -55,7 +62,7 @@ class Bodies:
                 status=408, reason="the body of the request did not arrive in time", may_retry=True
             ) from error
         finally:
-            self._free += size
+            self._free += kept_size
             self._arrivals.pop(arrival, None)
 
     def _end_slowest(self, newcomer: tuple[float, int]) -> bool:

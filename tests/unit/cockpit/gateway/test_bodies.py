@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from pytest_django import Settings
 
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.asgi import Bodies
@@ -36,6 +37,18 @@ def test_arriving_bodies_share_a_limit() -> None:
     assert status(bodies, piece) == 503
     whole: Message = {"type": "http.request", "body": b"x" * 1_000}
     assert asyncio.run(bodies.read(lambda: asyncio.sleep(0, whole))) == whole["body"]
+
+
+def test_too_large_body_is_read_before_it_is_refused(settings: Settings) -> None:
+    """A client that still sends would see a broken connection, and not the reason."""
+    settings.MAX_BODY_BYTES = 100
+    bodies = Bodies(total=100)
+    messages: list[Message] = [{"type": "http.request", "body": b"x" * 60, "more_body": no < 4} for no in range(5)]
+    with pytest.raises(Refusal) as refusal:
+        asyncio.run(bodies.read(lambda: asyncio.sleep(0, messages.pop(0))))
+    assert (refusal.value.status, messages) == (413, [])
+    assert "larger than 100 bytes" in refusal.value.reason
+    assert asyncio.run(bodies.read(lambda: asyncio.sleep(0, {"type": "http.request", "body": b"y"}))) == b"y"
 
 
 def test_slow_body_makes_room_for_others() -> None:
