@@ -207,7 +207,7 @@ def _entry(runs: RunPair, pair: Pair, side: int, edit: JSONObject) -> int | None
 
 
 def _single_message(runs: RunPair, root: Root, item: MessagePair, name: str) -> Change:
-    """A change of one message, which can be message_roots further."""
+    """A change of one message, which can be divided further."""
     sides = _messages(runs, root.pair)
     edits = _edits(item, changed_messages(*sides), sides)
     slots = [

@@ -95,10 +95,9 @@ class Matcher:
 
     def _namesake(self, calls: Sequence[RecordedRequest]) -> RecordedRequest | None:
         """Return the one of these calls that a recorded answer requested with the same id; None if several did."""
-        if not self.call_id or not any(call.call_id == self.call_id for call in calls):
+        if self.calls.count_of(self.call_id) != 1:
             return None
-        namesakes = [call for call in self.calls.requests if call.call_id == self.call_id]
-        return namesakes[0] if len(namesakes) == 1 else None
+        return next((call for call in calls if call.call_id == self.call_id), None)
 
     def _is_left(self, call: RecordedRequest) -> bool:
         return call.no not in self.used_numbers

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -86,6 +86,14 @@ class RecordedCalls:
                 ambiguous |= digests
             requests |= dict.fromkeys(digests, group)
         return {name: group for name, group in requests.items() if name not in ambiguous}
+
+    def count_of(self, call_id: str) -> int:
+        """Return how many calls of tools have an id of the model."""
+        return self._call_ids[call_id] if call_id else 0
+
+    @cached_property
+    def _call_ids(self) -> Counter[str]:
+        return Counter(request.call_id for request in self.requests)
 
     def contains(self, id: str) -> bool:
         """Return whether any request contains an id as a word."""
