@@ -11,6 +11,7 @@ _PATCHES: Final = {
     "openai._base_client": "openai:patch",
     "anthropic._base_client": "anthropic:patch",
     "anthropic.lib.tools._beta_functions": "function_tools.anthropic:patch_tools",
+    "claude_agent_sdk": "function_tools.claude_agent_sdk:patch_servers",
     "langchain_core.tools.base": "langchain:patch_tools",
     "langchain_core.retrievers": "langchain:patch_retrievers",
     "langchain_core.language_models.chat_models": "langchain:patch_models",
