@@ -47,9 +47,8 @@ def call(monkeypatch: pytest.MonkeyPatch, reply: Reply) -> tuple[Any, Session]:
 
 
 def test_function_is_answered_under_the_name_that_the_model_knows(monkeypatch: pytest.MonkeyPatch) -> None:
-    results = [
-        call(monkeypatch, Reply(answer=Answer(output)))[0] for output in ("midnight", {"hour": 0}, {"content": []})
-    ]
+    outputs: tuple[Any, ...] = ("midnight", {"hour": 0}, {"content": []})
+    results = [call(monkeypatch, Reply(answer=Answer(output)))[0] for output in outputs]
     texts = [result["content"] for result in results]
     assert texts == [[{"type": "text", "text": "midnight"}], [{"type": "text", "text": '{"hour": 0}'}], []]
     result, session = call(monkeypatch, Reply(arguments={"city": "Oslo"}))
