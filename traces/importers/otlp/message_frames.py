@@ -21,6 +21,8 @@ _LENGTH: Final = 4
 _LONGEST_VARINT: Final = 4
 # The first byte of a request in protobuf and in JSON.
 _MESSAGE_STARTS: Final = (b"\n", b"{")
+# A collector writes batches; shorter messages are of no use, but take memory.
+_MOST_MESSAGES: Final = 500_000
 _CUT: Final = "the file ends inside a message"
 
 
@@ -43,6 +45,8 @@ def join_messages(stream: IO[bytes]) -> JoinedMessages:
     content, messages, size = JoinedMessages(), [], 0
     try:
         for message, start in _frames(data):
+            if len(messages) == _MOST_MESSAGES:
+                raise BadFile(f"more than {_MOST_MESSAGES} messages in one file", f"byte {start}")
             messages.append(_decompress(message, start, WHOLE_LIMIT - size))
             size += len(messages[-1]) + 1
             file_opener.check_ratio(size, len(data))

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 from typing import Final
 
 from traces.core.json_access import as_object, as_text, first_member, is_integer
@@ -54,6 +55,8 @@ _BEGINNINGS: Final = frozenset({"crew_kickoff", "flow"})
 # None of these is inside another of its kind: several run at the same time.
 _CALLS: Final = frozenset({"llm_call", "tool_usage"})
 _IDENTITIES: Final = ("call_id", "tool_name", "task_id", "agent_id", "agent_role", "method_name")
+# Of open steps with other identities, those that an end is compared with.
+_MOST_OPEN: Final = 1_000
 # The parts of an answer, which its end repeats.
 _CHUNKS: Final = frozenset({"llm_stream_chunk", "llm_thinking_chunk"})
 
@@ -78,6 +81,8 @@ class _Execution:
 
     steps: list[RecordedStep] = field(default_factory=list)
     open_steps: list[_OpenStep] = field(default_factory=list)
+    # The same by scope.
+    stacks: dict[str, list[_OpenStep]] = field(default_factory=dict)
     by_identity: dict[tuple[str, ...], list[_OpenStep]] = field(default_factory=dict)
     # By the id of the event that began them.
     by_event: dict[str, _OpenStep] = field(default_factory=dict)
@@ -217,12 +222,19 @@ def _parent_index(execution: _Execution, data: JSONObject, scope: str) -> int | 
     index = execution.step_indexes.get(as_text(data.get("parent_event_id")))
     if index is not None:
         return index
-    candidates = (
-        open_step
-        for open_step in reversed(execution.open_steps)
-        if not open_step.is_closed and (scope not in _CALLS or open_step.scope != scope)
-    )
-    return next((open_step.index for open_step in candidates), None)
+    innermost = [
+        stack[-1].index
+        for name, stack in execution.stacks.items()
+        if (scope not in _CALLS or name != scope) and _drop_closed(stack)
+    ]
+    return max(innermost, default=None)
+
+
+def _drop_closed(stack: list[_OpenStep]) -> list[_OpenStep]:
+    """Remove closed steps from the end of a list, and return it."""
+    while stack and stack[-1].is_closed:
+        stack.pop()
+    return stack
 
 
 def _begin(execution: _Execution, scope: str, data: JSONObject, at: datetime | None) -> None:
@@ -231,6 +243,7 @@ def _begin(execution: _Execution, scope: str, data: JSONObject, at: datetime | N
     model = as_text(data.get("model"))
     open_step = _OpenStep(scope=scope, identity=_identity(data), index=len(execution.steps))
     execution.open_steps.append(open_step)
+    execution.stacks.setdefault(scope, []).append(open_step)
     execution.by_identity.setdefault(open_step.key, []).append(open_step)
     execution.event_id = execution.event_id or event_id
     if event_id:
@@ -268,18 +281,16 @@ def _end_matching_step(execution: _Execution, scope: str, data: JSONObject) -> i
         return _close(execution, beginning)
     end_event = _OpenStep(scope=scope, identity=_identity(data), index=-1)
     same_identity = (step for step in reversed(execution.by_identity.get(end_event.key, [])) if not step.is_closed)
-    compatible = (step for step in reversed(execution.open_steps) if not step.is_closed and _may_end(step, end_event))
+    newest = islice(reversed(execution.stacks.get(scope, [])), _MOST_OPEN)
+    compatible = (step for step in newest if not step.is_closed and _may_end(step, end_event))
     match = next(same_identity, None) or next(compatible, None)
     return None if match is None else _close(execution, match)
 
 
 def _close(execution: _Execution, open_step: _OpenStep) -> int:
     open_step.is_closed = True
-    while execution.open_steps and execution.open_steps[-1].is_closed:
-        execution.open_steps.pop()
-    same_identity = execution.by_identity[open_step.key]
-    while same_identity and same_identity[-1].is_closed:
-        same_identity.pop()
+    for stack in (execution.open_steps, execution.stacks[open_step.scope], execution.by_identity[open_step.key]):
+        _drop_closed(stack)
     return open_step.index
 
 
