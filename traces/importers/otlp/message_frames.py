@@ -42,7 +42,8 @@ def has_frames(head: bytes) -> bool:
 def join_messages(stream: IO[bytes]) -> JoinedMessages:
     """Read all messages of a file as far as it is undamaged. Raises `BadFile` if none can be read."""
     data = file_opener.read_all(stream)
-    content, messages, size = JoinedMessages(), [], 0
+    content, size = JoinedMessages(), 0
+    messages: list[bytes] = []
     try:
         for message, start in _frames(data):
             if len(messages) == _MOST_MESSAGES:
