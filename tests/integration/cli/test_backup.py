@@ -171,15 +171,6 @@ def test_unusable_files_change_nothing(
     assert {path.name for path in home.home.iterdir()} <= {"forkpoint.sqlite3", "secret_key", "serve.lock"}
 
 
-def test_unreadable_store_is_named(tmp_path: Path) -> None:
-    shell = Shell(tmp_path / "home")
-    shell.home.mkdir()
-    (shell.home / "forkpoint.sqlite3").write_bytes(b"no database" * 500)
-    result = shell("backup", "create", tmp_path / "store.tar")
-    assert result.code == 6
-    assert f"The store is {shell.home}, the backup {tmp_path / 'store.tar'}" in result.err
-
-
 def test_used_places_are_refused(backup: Backup, tmp_path: Path) -> None:
     used = Shell(tmp_path / "used")
     used("import", RECORDINGS / f"{REFUND}.jsonl")
