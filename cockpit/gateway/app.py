@@ -28,6 +28,7 @@ from cockpit.gateway.routes import (
     find_route,
     is_tools_address,
     protocol_of,
+    served_paths,
     session_of,
 )
 from cockpit.gateway.transport.answer import Answer
@@ -104,7 +105,10 @@ class Gateway:
                 call = request.call(body, time.time())
                 await (self._play if session.is_rerun else self._forward)(request, call, send)
             else:
-                raise Refusal(status=404, reason=f"there is no endpoint {scope['method']} “{route.path[:200]}”")
+                reason = (
+                    f"there is no endpoint {scope['method']} “{route.path[:200]}”; of {route.provider}, the gateway"
+                )
+                raise Refusal(status=404, reason=f"{reason} serves {', '.join(served_paths(route.protocol))}")
         except Refusal as refusal:
             # Without closing the connection, the rest of a refused body would have to be read.
             await respond(

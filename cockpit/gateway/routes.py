@@ -127,6 +127,13 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
     )
 
 
+def served_paths(protocol: str) -> list[str]:
+    """Return the paths of a protocol that the gateway passes on, as a client may call them."""
+    if protocol == "gemini":
+        return [f"/models/MODEL:{method}" for method in _GEMINI_APIS]
+    return [f"/v1{path}" for path in (*_OPERATIONS[protocol], "/models")]
+
+
 def find_mcp_route(path: str) -> McpRoute | None:
     """Return the route of a path; None if it names no MCP server."""
     match = _MCP_ADDRESS.fullmatch(path)

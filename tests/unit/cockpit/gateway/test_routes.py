@@ -2,7 +2,7 @@
 
 import pytest
 
-from cockpit.gateway.routes import find_route, protocol_of, session_of
+from cockpit.gateway.routes import find_route, protocol_of, served_paths, session_of
 
 
 def _protocol(provider: str) -> str:
@@ -63,6 +63,12 @@ def test_other_operations_are_not_served(address: str) -> None:
     route = find_route(f"/gateway/s/{address}", _protocol)
     assert route is not None
     assert route.operation is None
+
+
+@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
+def test_served_paths_are_served(protocol: str) -> None:
+    routes = [find_route(f"/gateway/s/{protocol}{path}", _protocol) for path in served_paths(protocol)]
+    assert all(route is not None and route.operation is not None for route in routes)
 
 
 def test_model_list_and_unknown_provider() -> None:
