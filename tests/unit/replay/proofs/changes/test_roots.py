@@ -186,7 +186,7 @@ def test_two_passages_of_a_message_can_be_two_changes() -> None:
 
 def test_each_of_several_changed_messages_has_its_own_title_kind_and_echo() -> None:
     def run(example_code: str, question: str, code: str) -> list[Spec]:
-        example = [user("The printer smells."), {"role": "assistant", "content": example_code}]
+        example: list[Any] = [user("The printer smells."), {"role": "assistant", "content": example_code}]
         return [agent(), model([system("Use the examples."), *example, user(question)], reply(code))]
 
     changes = separate(
