@@ -250,9 +250,9 @@ def test_field_of_a_result_is_traced_as_json_or_as_text(as_text: bool) -> None:
 def test_field_of_a_result_may_be_taken_from_a_later_text() -> None:
     """Code looks for an id in the text, which an earlier result had as a field."""
     edges = _edges(
-        StepFacts(no=1, type=StepType.TOOL, input={"day": "2026-03-14"}, output={"id": "B-77"}),
-        StepFacts(no=2, type=StepType.TOOL, input={"day": "2026-03-15"}, output="The order B-77 was lost."),
-        StepFacts(no=3, type=StepType.TOOL, input={"order": "B-77"}, output="It is sold."),
+        StepFacts(no=1, type=StepType.TOOL, input={"day": "2026-03-14"}, output={"id": "B-7701"}),
+        StepFacts(no=2, type=StepType.TOOL, input={"day": "2026-03-15"}, output="The order B-7701 was lost."),
+        StepFacts(no=3, type=StepType.TOOL, input={"order": "B-7701"}, output="It is sold."),
     )
     assert _ends(edges) == {(1, 3, "text", "/order", "/id"), (2, 3, "value", "/order", "")}
 
