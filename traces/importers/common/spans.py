@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from itertools import zip_longest
 from typing import Final
 
@@ -91,46 +92,46 @@ def build_step(facts: SpanFacts) -> RecordedStep:
 
 
 def with_final_answer(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+    """Add what the outermost step returned as the run's answer, as `with_answer` does. `steps` are in causal order."""
+    roots = [step for step in steps if step.parent is None]
+    if len(roots) != 1 or roots[0].type is not StepType.AGENT or roots[0].status is not StepStatus.OK:
+        return [*steps]
+    return with_answer(steps, as_text(as_object(roots[0].output).get("text")), roots[0].key, roots[0].ended_at)
+
+
+def with_answer(
+    steps: Sequence[RecordedStep], text: str, parent: str | None, at: datetime | None
+) -> list[RecordedStep]:
     """Add the run's answer as a step if no model gave it last: code chose or composed it, or a critic followed.
 
-    It is what the outermost step returned, as a text. `steps` are in causal order.
+    Nothing is added for the last answer of a model, in a frame or cut.
     """
-    answer = _own_answer(steps)
-    if answer is None:
+    # Lists, because a generator is a call for each step of each trace.
+    models = [step.output for step in steps if step.type is StepType.MODEL and step.output is not None]
+    if not text.strip() or not models or StepType.OUTPUT in [step.type for step in steps]:
         return [*steps]
-    root = next(step for step in steps if step.parent is None)
-    end = root.ended_at
+    if _is_mostly(text, message_text(as_object(as_object(models[-1]).get("message")))):
+        return [*steps]
+    answer: JSONObject = {"text": text}
     output = RecordedStep(
         key=OUTPUT_KEY,
         type=StepType.OUTPUT,
         name=OUTPUT_KEY,
-        parent=root.key,
-        started_at=end,
-        ended_at=end,
+        parent=parent,
+        started_at=at,
+        ended_at=at,
         input=answer,
         output=answer,
     )
     return [*steps, output]
 
 
-def _own_answer(steps: Sequence[RecordedStep]) -> JSONObject | None:
-    """Return the text that the only root returned, unless it is the last answer of a model, in a frame or cut."""
-    roots = [step for step in steps if step.parent is None]
-    models = [step for step in steps if step.type is StepType.MODEL and step.output is not None]
-    if len(roots) != 1 or not models or any(step.type is StepType.OUTPUT for step in steps):
-        return None
-    (root,) = roots
-    text = as_text(as_object(root.output).get("text"))
-    if root.type is not StepType.AGENT or root.status is not StepStatus.OK or not text.strip():
-        return None
-    model_text = message_text(as_object(as_object(models[-1].output).get("message")))
-    return None if _is_mostly(text, model_text) or _is_mostly(model_text, text) else {"text": text}
-
-
-def _is_mostly(text: str, part: str) -> bool:
-    """Return whether a text contains a part that makes up at least half of it, whatever the spacing and case."""
-    text, part = (" ".join(words.split()).casefold() for words in (text, part))
-    return bool(part) and part in text and 2 * len(part) >= len(text)
+def _is_mostly(text: str, other_text: str) -> bool:
+    """Return whether one of two texts contains the other as at least half of it, whatever the spacing and case."""
+    if text == other_text:
+        return True
+    short, long = sorted((" ".join(item.split()).casefold() for item in (text, other_text)), key=len)
+    return bool(short) and short in long and 2 * len(short) >= len(long)
 
 
 def normalize_documents(value: JSONValue, scores: JSONValue = None) -> list[JSONValue]:

@@ -17,6 +17,7 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.model_calls import normalize_usage
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.spans import with_answer
 from traces.importers.common.times import add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
@@ -199,6 +200,9 @@ def _run(events: list[Event], problems: list[BadFile] | None, *, lossy: bool) ->
         ended_at=end_event.at if end_event else events[-1].at,
     )
     steps = link_conversations(replace_inferred(join_dialogues([*_build_steps(events, problems)]), inferred_keys))
+    # What the run returned, if that is a text: other results are data for the program.
+    if end_event is not None and not facts.failed and isinstance(answer := end.get("output"), str):
+        steps = with_answer(steps, answer, None, end_event.at)
     if not steps and problems is not None:
         return _run_without_steps(facts, end_event)
     return build_run(facts, steps, location=events[0].location)
@@ -216,9 +220,7 @@ def _metadata(start: JSONObject, end: JSONObject, input_value: JSONValue, *, cut
 
 
 def _steps(events: list[Event]) -> list[_StepEvents]:
-    """Group events by step, in the order of first events. Later payload fields replace earlier ones, and so do those
-    of attributes.
-    """
+    """Group events by step, in the order of first events. Later fields of payloads and attributes replace others."""
     by_id: dict[str, _StepEvents] = {}
     for event in events:
         if event.type in RUN_EVENTS:

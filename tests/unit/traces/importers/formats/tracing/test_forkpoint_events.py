@@ -7,7 +7,7 @@ import pytest
 
 from traces.core.json_access import as_list, as_object
 from traces.core.recorded_run import RecordedRun
-from traces.core.vocabulary import RunStatus, StepStatus
+from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers.files.source import Source
 from traces.importers.formats.tracing import forkpoint_events
 
@@ -41,6 +41,19 @@ def test_explicit_name_becomes_run_name() -> None:
     request = {"messages": [{"role": "user", "content": "Order more."}]}
     (run,), _ = read(RUN_START, event(1, "model_called", "s1", payload={"request": request}), event(2, "run_completed"))
     assert run.name == "restock"
+
+
+@pytest.mark.parametrize(
+    ("output", "answers"),
+    [("Two orders, 84 in total.", [{"text": "Two orders, 84 in total."}]), ("84", []), ({"total": 84}, []), (None, [])],
+    ids=["by code", "by the model", "data", "nothing"],
+)
+def test_text_that_a_run_returned_is_its_answer(output: Any, answers: list[Any]) -> None:
+    request = {"messages": [{"role": "user", "content": "Add 42 and 42."}]}
+    payload = {"request": request, "response": {"message": {"role": "assistant", "content": "84"}}}
+    end = event(2, "run_completed", payload={"output": output})
+    (run,), _ = read(RUN_START, event(1, "model_called", "s1", payload=payload), end)
+    assert [step.output for step in run.steps if step.type is StepType.OUTPUT] == answers
 
 
 @pytest.mark.parametrize("ending", ["tool_result", "model_result", "step_finished"])
