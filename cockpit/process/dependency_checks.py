@@ -19,13 +19,13 @@ class DependencyChecks:
 
     def __init__(self, checks: Mapping[str, Callable[[], None]], *, limit_s: float = LIMIT_S) -> None:
         self._checks = checks
-        self._limit_s = limit_s
+        self.limit_s = limit_s
         self._lock = threading.Lock()
         self._futures: dict[str, Future[None]] = {}
 
     def run(self) -> dict[str, Exception | None]:
         """Run all checks at once; return the error of each, or None. Takes at most the limit."""
-        end = time.monotonic() + self._limit_s
+        end = time.monotonic() + self.limit_s
         futures = {name: self._start(name) for name in self._checks}
         return {name: self._error(future, end - time.monotonic()) for name, future in futures.items()}
 
@@ -43,7 +43,7 @@ class DependencyChecks:
         try:
             error = future.exception(max(0.0, seconds))
         except TimeoutError:
-            return NoResponse(f"no response within {self._limit_s:g} s")
+            return NoResponse(f"no response within {self.limit_s:g} s")
         return error if isinstance(error, Exception) else None
 
 
