@@ -96,7 +96,7 @@ LIGHT: Final = (
 FRAMEWORKS: Final = (
     Agent(name="OpenAI Agents SDK", command=_python("agents-0.24", "agents_agent", "stream")),
     Agent(
-        name="LangGraph", command=_python("langchain-1.4", "langchain_agent", "sync", "anthropic"), has_agent_steps=True
+        name="LangGraph", command=_python("langchain-1.5", "langchain_agent", "sync", "anthropic"), has_agent_steps=True
     ),
     Agent(name="pydantic-ai", command=_python("pydantic-ai-2.68", "pydantic_agent", "sync"), has_agent_steps=True),
     Agent(name="smolagents", command=_python("smolagents-1.26", "smolagents_agent", "sync"), has_agent_steps=True),

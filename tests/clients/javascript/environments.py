@@ -43,7 +43,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
     ),
     "openai-6": (_OPENAI,),
     # The program itself is in the package for a platform.
-    "claude-code-2": ("@anthropic-ai/claude-code@2.1.197",),
+    "claude-code-2": ("@anthropic-ai/claude-code@2.1.332",),
     "langsmith-0.12": ("langsmith@0.12.0", _OPENAI),
 }
 
