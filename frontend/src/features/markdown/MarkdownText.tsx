@@ -1,13 +1,10 @@
 import { useLocalStorage } from "@mantine/hooks";
 import { lazy, Suspense, type ReactElement } from "react";
-import { loadPart } from "@/api/connection/loadPart";
 import { count } from "@/ui/format/numbers";
 import { TextView } from "@/ui/TextView";
 import classes from "@/ui/markdown/Markdown.module.css";
+import { loadMarkdown } from "./loadMarkdown";
 
-const loadMarkdown = () => loadPart(() => import("@/ui/markdown/Markdown"));
-// Requested with the page that shows texts: they would jump if it came after them.
-loadMarkdown().catch(() => undefined);
 const Markdown = lazy(loadMarkdown);
 
 /** Characters; a longer text would block the page while it is parsed. */

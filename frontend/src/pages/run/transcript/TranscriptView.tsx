@@ -1,5 +1,6 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useEffectEvent, useMemo, useRef, useState, type ReactElement } from "react";
+import { loadMarkdown } from "@/features/markdown/loadMarkdown";
 import { RedactionReasons } from "@/ui/MarkedText";
 import { paperRows, usePaper } from "@/ui/paper/paper";
 import paper from "@/ui/paper/Paper.module.css";
@@ -10,6 +11,9 @@ import type { TranscriptRow as Row } from "./rows";
 import classes from "./Transcript.module.css";
 import { TranscriptRow } from "./TranscriptRow";
 import { useTranscript } from "./useTranscript";
+
+// With the page: texts would jump if it came after them.
+loadMarkdown().catch(() => undefined);
 
 interface Props {
   run: string;
