@@ -34,8 +34,8 @@ _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 # Members with alternative answers, of which agents may take any.
 _ALTERNATIVES: Final = {"openai.chat": "choices", "google.generate_content": "candidates"}
-# What JSON lacks, and Python writes and reads all the same.
-_NO_NUMBERS: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
+# Numbers that JSON lacks, and that Python writes and reads all the same.
+_NON_FINITE: Final = re.compile(rb"\b(?:NaN|Infinity)\b")
 _DONE: Final = b"[DONE]"
 _LONGEST_REASON: Final = 2_000
 
@@ -94,7 +94,7 @@ def parse_answer(text: bytes) -> JSONValue:
     try:
         return parse_json(text)
     except ValueError:
-        if not _NO_NUMBERS.search(text):
+        if not _NON_FINITE.search(text):
             raise
     try:
         value: JSONValue = orjson.loads(orjson.dumps(json.loads(text)))

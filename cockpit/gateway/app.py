@@ -106,9 +106,9 @@ class Gateway:
                 await (self._play if session.is_rerun else self._forward)(request, call, send)
             else:
                 reason = (
-                    f"there is no endpoint {scope['method']} “{route.path[:200]}”; of {route.provider}, the gateway"
+                    f"there is no endpoint {scope['method']} “{route.path[:200]}”; for {route.provider}, there are "
                 )
-                raise Refusal(status=404, reason=f"{reason} serves {', '.join(served_paths(route.protocol))}")
+                raise Refusal(status=404, reason=reason + ", ".join(served_paths(route.protocol)))
         except Refusal as refusal:
             # Without closing the connection, the rest of a refused body would have to be read.
             await respond(
@@ -226,7 +226,6 @@ class Gateway:
 
     async def _record(self, call: events.Call, send: Send, ask: Callable[[Answer], Awaitable[str]]) -> None:
         """Record a call with its answer; `ask` gives it to the agent, and returns why it did not arrive in full."""
-        self._journal.add(functools.partial(_note_calls, call.run_id))
         entry = _Entry(self._journal, call)
         answer = Answer(send, call.start)
         error = ""
@@ -292,7 +291,7 @@ class _Entry:
 
     def _start(self) -> None:
         self._timer = None
-        self._journal.add(functools.partial(events.start_lines, self._call, limit=settings.MAX_BODY_BYTES))
+        self._journal.add(functools.partial(_start_lines, self._call))
 
 
 class _Request:
@@ -346,10 +345,10 @@ async def _give(answer: Answer, body: bytes) -> str:
     return ""
 
 
-def _note_calls(run_id: str) -> bytes:
-    """Note for all processes that a run has calls, before their events are made, which may take a while."""
-    sessions.note_calls(run_id)
-    return b""
+def _start_lines(call: events.Call) -> bytes:
+    """Return the events of a request. Before that, all processes know that its run has calls: it may take a while."""
+    sessions.note_calls(call.run_id)
+    return events.start_lines(call, limit=settings.MAX_BODY_BYTES)
 
 
 def _no_answer(error: str) -> Refusal:

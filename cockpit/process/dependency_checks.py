@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from typing import Final
 
 # Probes of orchestrators wait a few seconds.
-LIMIT_S: Final = 2.0
+_LIMIT_S: Final = 2.0
 
 
 class NoResponse(Exception):
@@ -17,7 +17,7 @@ class NoResponse(Exception):
 class DependencyChecks:
     """Checks by name, each of which raises an exception if its service does not work."""
 
-    def __init__(self, checks: Mapping[str, Callable[[], None]], *, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, checks: Mapping[str, Callable[[], None]], *, limit_s: float = _LIMIT_S) -> None:
         self._checks = checks
         self.limit_s = limit_s
         self._lock = threading.Lock()

@@ -245,7 +245,7 @@ def _finish(server: Server, session: Any, code: int) -> None:
     if run:
         print(f"Recorded: {server.url}/runs/{run}", file=sys.stderr)
     elif end["has_calls"]:
-        print(f"The recording is still being stored: it will appear at {server.url}/runs", file=sys.stderr)
+        print(f"The recording has not appeared yet. Once it is stored, it is at {server.url}/runs", file=sys.stderr)
     else:
         print("Nothing was recorded: no model call of the program came through the gateway.", file=sys.stderr)
 

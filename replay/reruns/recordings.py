@@ -29,6 +29,7 @@ from traces.importers.common.model_calls import STORED_CONTENT
 from traces.importers.formats.tracing.client_calls import TOOL_APIS
 from traces.importers.formats.tracing.reported_tools import MODEL_TEXT, SDK_REPORT
 from traces.models import Step
+from traces.payloads.messages import Message
 from traces.redaction.markers import kinds
 from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.storage import artifacts, bulk
@@ -239,6 +240,7 @@ def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
     The arguments of a search that are no part of its query are among its attributes.
     """
     steps = Step.objects.filter(run_id=run_id, type__in=_TOOL_TYPES, status__in=_OUTCOMES).order_by("sequence_no")
+    ids_of_models = _ids_of_models(run_id)
     calls: list[RecordedRequest] = []
     for chunk in bulk.chunks([*steps.only(*_TOOL_COLUMNS)]):
         values = artifacts.available(ref for step in chunk for ref in (step.input_ref, step.attributes_ref))
@@ -255,12 +257,22 @@ def load_tool_calls(run_id: UUID) -> Sequence[RecordedRequest]:
                 server=mcp_servers.server_of(attributes),
                 answer=step.output_ref or step.error,
                 lane=as_text(attributes.get(LANE)),
-                call_id=step.call_id,
+                call_id=step.call_id if step.call_id in ids_of_models else "",
                 start_s=start_s,
                 end_s=end_s,
             )
             calls.append(call)
     return calls
+
+
+def _ids_of_models(run_id: UUID) -> frozenset[str]:
+    """Return the ids of calls in the answers of models. Other ids are the client's, which may count its calls."""
+    steps = Step.objects.filter(run_id=run_id, type=StepType.MODEL).exclude(output_ref="")
+    ids: set[str] = set()
+    for chunk in bulk.chunks(steps.values_list("output_ref", flat=True)):
+        for output in artifacts.available(chunk).values():
+            ids.update(Message(as_object(output).get("message")).call_ids)
+    return frozenset(ids)
 
 
 def load_checks(run_id: UUID) -> list[Check]:

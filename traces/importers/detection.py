@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from traces.core.json_access import as_list, as_object, as_text, has_list, has_object
-from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONValue
 from traces.core.json_walk import first_item
 from traces.importers.common.messages import is_conversation_item, is_message
 from traces.importers.files import archive_members, sqlite_file
@@ -159,12 +159,6 @@ def sniff_chat(sample: Sample) -> float:
 def _is_conversation(messages: JSONValue) -> bool:
     """Return whether a list named like messages contains a message or is empty."""
     return not messages or any(is_conversation_item(message) for message in as_list(messages))
-
-
-def is_table_by_columns(body: JSONObject) -> bool:
-    """Return whether an object is a data frame as pandas writes it by default: each column by the numbers of rows."""
-    rows = [as_object(column).keys() for column in body.values()]
-    return len(rows) > 1 and bool(rows[0]) and all(keys == rows[0] for keys in rows) and all(map(str.isdigit, rows[0]))
 
 
 def _is_otlp_value(value: JSONValue) -> bool:

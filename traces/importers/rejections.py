@@ -7,7 +7,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_text, has_list, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
-from traces.importers.detection import CLOUDFLARE, is_table_by_columns
+from traces.importers.detection import CLOUDFLARE
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text, is_blank
 from traces.importers.files.json_reader import kind
@@ -126,7 +126,6 @@ def _describe(value: JSONValue) -> str:
     body = as_object(value)
     checks: tuple[tuple[Callable[[JSONObject], bool], str], ...] = (
         (_is_schema, "this is a JSON Schema, not a recording"),
-        (is_table_by_columns, 'this is a table by columns: write it by rows, as `to_json(orient="records")` does'),
         (is_trace_summary, _NO_CONTENTS),
         (_is_headers, "these are the headers of an HTTP request: import the file with its body"),
         (_is_apm, _NO_ATTRIBUTES),

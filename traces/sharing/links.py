@@ -41,7 +41,7 @@ class Subject(NamedTuple):
 
     kind: ShareKind
     id: UUID
-    run: UUID | None = None
+    run: UUID
 
 
 def create_link(
@@ -69,7 +69,7 @@ def create_link(
             allows_comments=share_request.allows_comments,
             expires_at=datetime.now(UTC) + lifetime if lifetime else None,
         )
-        _append(AuditAction.SHARE_CREATED, link, by=creator, audience=link.audience, run=str(subject.run or ""))
+        _append(AuditAction.SHARE_CREATED, link, by=creator, audience=link.audience, run=str(subject.run))
         return str(link.id)
 
     return ShareLink.objects.get(id=make_once(_IDEMPOTENCY_KIND, key, request_key, make)), token

@@ -347,9 +347,7 @@ def test_rerun_knows_the_models_of_its_recording(server: Server, models: ModelSe
     unknown = HTTP.get(f"{base}/m2")
     assert (unknown.status_code, "known are m1" in unknown.json()["error"]["message"]) == (404, True)
     other = HTTP.get(f"{server.url}{access['path']}/openai/v1/files").json()["error"]["message"]
-    assert other.startswith(
-        "Forkpoint's gateway: there is no endpoint GET “/files”; of openai, the gateway serves /v1/chat/"
-    )
+    assert other.startswith("Forkpoint's gateway: there is no endpoint GET “/files”; for openai, there are /v1/chat/")
 
 
 def test_websockets_are_refused_at_once(session: GatewaySession) -> None:

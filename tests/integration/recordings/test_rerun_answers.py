@@ -306,3 +306,14 @@ def test_call_that_the_agent_gave_up_takes_its_time_again(model_start_s: float, 
     rerun = Rerun.objects.create(source_run=run)
     question = ToolQuestion(type="tool", name=tool.tool_name, arguments=tool.input, call="c1")
     assert calls.answer(rerun, question).delay_s == delay_s
+
+
+def test_only_ids_of_models_name_calls_of_tools() -> None:
+    """A client that counts the calls of several threads may give the same id to another one next time."""
+    recording = order_desk(external_id="ids")
+    steps = [replace(step, call_id=step.call_id and "call_1", links=()) for step in recording.steps]
+    runs = [record(run).run_id for run in (recording, replace(recording, external_id="counted", steps=(*steps,)))]
+    ids = [[call.call_id for call in recordings.load_tool_calls(run)] for run in runs]
+    assert ids[0] == [step.call_id for step in recording.steps if step.type is StepType.TOOL]
+    assert all(ids[0])
+    assert not any(ids[1])

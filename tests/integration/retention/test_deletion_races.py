@@ -64,7 +64,7 @@ def references(run: Run, other: Run) -> list[Callable[[], object]]:
         lambda: calibration.compare(run, other, by="ann"),
         lambda: export_worker.enqueue(run.id, "langfuse"),
         lambda: marks.mark(run.id, is_pinned=True, is_held=None, by="ann"),
-        lambda: links.create_link(Subject(ShareKind.RUN, run.id), ShareRequest()),
+        lambda: links.create_link(Subject(ShareKind.RUN, run.id, run.id), ShareRequest()),
     ]
 
 

@@ -135,7 +135,7 @@ def test_report_names_newer_revisions_of_its_runs() -> None:
     newest = services.record(order_run())
     expected = {"base": {"id": str(newest.run_id), "revision": 3, "added_steps": 2}, "candidate": None}
     assert _get(f"diffs/{report.id}")["newer_revisions"] == expected
-    _, token = create_link(Subject(ShareKind.DIFF, report.id), ShareRequest())
+    _, token = create_link(Subject(ShareKind.DIFF, report.id, report.candidate_id), ShareRequest())
     assert _get(f"share/{token}")["newer_revisions"] == expected
     assert DiffReport.objects.values_list("body", flat=True).get(id=report.id) == stored
 

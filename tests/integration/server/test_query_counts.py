@@ -162,7 +162,7 @@ def add_rows(client: Client, source: Run, ids: dict[str, str], numbers: range) -
             conclusion="It did.",
             created_at=timezone.now(),
         )
-        create_link(Subject(ShareKind.DIFF, UUID(ids["diff"])), ShareRequest())
+        create_link(Subject(ShareKind.DIFF, UUID(ids["diff"]), source.id), ShareRequest())
         ignore_lists.set_rules(app=f"app-{number}", rules=[IgnoreRule(type="tool", pointer=f"/{number}")], by="ada")
         tool_review_services.decide({f"tool_{number}": True}, author="ada")
         for kind, body in (

@@ -91,7 +91,7 @@ def build_step(facts: SpanFacts) -> RecordedStep:
     )
 
 
-def with_final_answer(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+def with_root_answer(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """Add what the outermost step returned as the run's answer, as `with_answer` does. `steps` are in causal order."""
     roots = [step for step in steps if step.parent is None]
     if len(roots) != 1 or roots[0].type is not StepType.AGENT or roots[0].status is not StepStatus.OK:

@@ -19,7 +19,7 @@ from traces.importers.common.run_builder import (
     match_calls,
     sort_causally,
 )
-from traces.importers.common.spans import with_final_answer
+from traces.importers.common.spans import with_root_answer
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.otlp.calls.agent_calls import add_agent_calls
@@ -131,7 +131,7 @@ def build_trace(trace: Trace) -> RecordedRun:
     _note_resources(spans, as_object(facts.metadata["resource"]), steps)
     _parse_outputs(spans, steps)
     ordered_steps = join_client_spans([steps[span.span_id] for span in spans])
-    whole_steps = with_final_answer(add_agent_calls(match_calls(sort_causally(ordered_steps))))
+    whole_steps = with_root_answer(add_agent_calls(match_calls(sort_causally(ordered_steps))))
     return build_run(facts, whole_steps, location=f"trace {trace.trace_id}")
 
 

@@ -77,7 +77,7 @@ export const CLIENTS: readonly Client[] = [
   {
     id: "coding",
     name: "Claude Code, Codex",
-    note: `Sends sessions while they are written, and resumes where it stopped. ${INSTALL}`,
+    note: "Sends sessions while they are written, and resumes where it stopped. The command comes with the server: in its checkout, it is .venv/bin/forkpoint.",
     lines: ({ url, token }) => [
       env("FORKPOINT_URL", url),
       ...(token === null ? [] : [env("FORKPOINT_TOKEN", token)]),

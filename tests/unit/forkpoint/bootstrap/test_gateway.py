@@ -33,7 +33,7 @@ class SlowServer:
     ("has_calls", "questions", "line"),
     [
         (True, 20, "Recorded: http://server/runs/run-1"),
-        (True, 1_000, "The recording is still being stored"),
+        (True, 1_000, "The recording has not appeared yet"),
         (False, 20, "Nothing was recorded"),
     ],
 )

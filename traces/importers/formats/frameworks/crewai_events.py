@@ -18,7 +18,7 @@ from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedSte
 from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import judgement
-from traces.importers.common.model_calls import normalize_provider, normalize_usage
+from traces.importers.common.model_calls import normalize_provider, normalize_usage, usage_details
 from traces.importers.common.run_builder import RunFacts, build_run, match_calls
 from traces.importers.common.times import parse_time
 from traces.importers.formats.frameworks import crewai_values as values
@@ -321,5 +321,5 @@ def _complete(step: RecordedStep, data: JSONObject, phase: str, at: datetime | N
         tokens_out=usage.tokens_out,
         tokens_cached=usage.tokens_cached,
         cost_usd=usage.cost_usd,
-        attributes={**step.attributes, **values.attributes(data), **values.other_counts(counts)},
+        attributes={**step.attributes, **values.attributes(data), **usage_details(counts)},
     )

@@ -8,12 +8,7 @@ from traces.core.json_access import as_list, as_object, as_objects, as_text, fir
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.importers.common.messages import normalize_messages
-from traces.importers.common.model_calls import (
-    model_input,
-    normalize_answer,
-    normalize_parameters,
-    usage_details,
-)
+from traces.importers.common.model_calls import model_input, normalize_answer, normalize_parameters
 from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.python_literals import parse_literal
@@ -114,11 +109,6 @@ def scores(event: str, data: JSONObject) -> Iterator[tuple[str, JSONValue, str]]
             yield as_text(data.get("metric_category")) or "score", score["score"], as_text(score.get("feedback"))
     elif event == "crew_test_result" and is_number(data.get("quality")):
         yield "quality", data["quality"], ""
-
-
-def other_counts(usage: JSONObject) -> JSONObject:
-    """Return what usage counts beside the tokens of a step's columns, as an attribute."""
-    return usage_details(usage)
 
 
 def attributes(data: JSONObject, fields: Container[str] = _FIELDS) -> JSONObject:

@@ -22,7 +22,7 @@ from traces.importers.common.run_builder import (
     merge_records,
     sort_causally,
 )
-from traces.importers.common.spans import SpanFacts, build_step, with_final_answer
+from traces.importers.common.spans import SpanFacts, build_step, with_root_answer
 from traces.importers.common.times import Span, parse_time
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
@@ -275,7 +275,7 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
             judgements=scores.judgements,
             retractions=scores.retractions,
         ),
-        with_final_answer(match_calls(_sort_steps(steps, observations))),
+        with_root_answer(match_calls(_sort_steps(steps, observations))),
         location=f"trace {trace_id}",
     )
 

@@ -33,7 +33,7 @@ from traces.importers.common.run_builder import (
     merge_records,
     sort_causally,
 )
-from traces.importers.common.spans import SpanFacts, build_step, with_final_answer
+from traces.importers.common.spans import SpanFacts, build_step, with_root_answer
 from traces.importers.common.times import parse_span
 from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import require_list, require_object
@@ -270,7 +270,7 @@ def _run(trace_id: str, runs: list[JSONObject], feedback: Mapping[str, list[JSON
                 "reference_example_id": root.get("reference_example_id"),
             },
         ),
-        with_final_answer(match_calls(steps)),
+        with_root_answer(match_calls(steps)),
         location=f"trace {trace_id}",
     )
 

@@ -4,7 +4,7 @@ import pytest
 
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepType
-from traces.importers.common.spans import with_final_answer
+from traces.importers.common.spans import with_root_answer
 
 OFFER = "Lamp: bright, small, cheap."
 
@@ -42,7 +42,7 @@ def steps(returned: str | None, *answers: str) -> list[RecordedStep]:
 )
 def test_answer_that_no_model_gave_last_is_a_step(returned: str | None, answers: list[str], is_own: bool) -> None:
     recorded = steps(returned, *answers)
-    answered = with_final_answer(recorded)
+    answered = with_root_answer(recorded)
     assert answered[: len(recorded)] == recorded
     added = [(step.type, step.parent, step.input, step.output) for step in answered[len(recorded) :]]
     assert added == ([(StepType.OUTPUT, "agent", {"text": returned}, {"text": returned})] if is_own else [])
@@ -53,4 +53,4 @@ def test_run_of_several_roots_or_with_an_output_keeps_its_steps() -> None:
     output = RecordedStep(key="o", type=StepType.OUTPUT, name="output", parent="agent", output={"text": OFFER})
     other_root = RecordedStep(key="b", type=StepType.AGENT, name="b", output={"text": "No."})
     for more in (output, other_root):
-        assert with_final_answer([*recorded, more]) == [*recorded, more]
+        assert with_root_answer([*recorded, more]) == [*recorded, more]
