@@ -141,10 +141,12 @@ class Origins:
         if (cached := self._analyses.get((shape, text))) is not None:
             return cached
         repetitions = self.texts.covers(text)
+        start, end = _content_range(text)
         spans = tuple(
             span
             for span in self.values.find(text, reply=reply)
-            if _is_all(span, text) or not _is_inside(span, repetitions)
+            # Other outputs may have a value that is a whole text among other words.
+            if (span.start <= start and span.end >= end) or not _is_inside(span, repetitions)
         )
         remainder = _remainder(text, _ranges(spans, repetitions))
         analysis = _Analysis(spans, repetitions, remainder, has_gap(text))
@@ -193,9 +195,10 @@ def _is_inside(span: Span, ranges: Sequence[tuple[int, int]]) -> bool:
     return index >= 0 and span.end <= ranges[index][1]
 
 
-def _is_all(span: Span, text: str) -> bool:
-    """True if a value is a whole text, which other outputs may have among other words."""
-    return not any(map(_is_content, text[: span.start] + text[span.end :]))
+def _content_range(text: str) -> tuple[int, int]:
+    """Return where the content of a text begins and ends: what is outside is only punctuation."""
+    start = next((place for place, character in enumerate(text) if _is_content(character)), len(text))
+    return start, next((place for place in range(len(text), start, -1) if _is_content(text[place - 1])), start)
 
 
 def _ranges(spans: Iterable[Span], repetitions: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
