@@ -1,5 +1,6 @@
 """Index the words of sealed runs in the background, oldest first. A crash loses nothing: runs wait in a table."""
 
+import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
@@ -30,6 +31,8 @@ _BATCH_STEPS: Final = 2_000
 # Bytes of long texts after which a batch takes no further run: their words are in memory until they are stored.
 _BATCH_TEXT: Final = 16 * 1024 * 1024
 _LEASE: Final = timedelta(seconds=60)
+# Between looks at the runs of another process.
+_PAUSE_S: Final = 0.1
 
 
 def work() -> bool:
@@ -87,22 +90,28 @@ def _caption_words(run_ids: Sequence[UUID]) -> dict[UUID, set[str]]:
     return {id: words_of_text(" ".join([title, note, *(tags or [])])) for id, title, note, tags in rows}
 
 
-def restart() -> None:
-    """Empty the index, and index all runs again."""
+def rebuild() -> int:
+    """Empty the index, index all runs again, and return the number of documents.
+
+    Waits for the runs that another process indexes, at most until its lease ends.
+    """
     with transaction.atomic():
         UnindexedRun.objects.all().delete()
         documents.clear()
         enqueue(_listed_runs().values_list("id", flat=True).iterator())
+    waiting = UnindexedRun.objects.order_by("-run_id").values_list("run_id", flat=True)
+    # Runs that arrive meanwhile have higher ids.
+    newest = waiting.first()
+    while newest is not None and waiting.filter(run_id__lte=newest).exists():
+        if not work():
+            time.sleep(_PAUSE_S)
+    return SearchDocument.objects.count()
 
 
 def _listed_runs() -> QuerySet[Run]:
     """Return the runs that a search covers."""
     runs = Run.objects.filter(sealed_at__isnull=False, deletion__isnull=True).exclude(source=RunSource.PROBE)
     return runs.filter(Q(superseded_by__isnull=True) | Q(superseded_by__sealed_at__isnull=True))
-
-
-def document_count() -> int:
-    return SearchDocument.objects.count()
 
 
 def release_leases() -> None:
@@ -112,8 +121,7 @@ def release_leases() -> None:
 
 def _claim() -> list[UUID]:
     """Lease the oldest runs, up to the size of a batch, and the first in any case."""
-    now = datetime.now(UTC)
-    free = UnindexedRun.objects.filter(Q(leased_until__isnull=True) | Q(leased_until__lt=now))
+    free = _free_runs()
     if not free.exists():
         return []
     with transaction.atomic():
@@ -121,8 +129,13 @@ def _claim() -> list[UUID]:
         counts = rows.values_list("run_id", "run__step_count")[:_BATCH]
         totals = accumulate(count for _, count in counts)
         ids = [id for (id, count), total in zip(counts, totals, strict=True) if total <= max(_BATCH_STEPS, count)]
-        UnindexedRun.objects.filter(bulk.id_condition("run", ids)).update(leased_until=now + _LEASE)
+        UnindexedRun.objects.filter(bulk.id_condition("run", ids)).update(leased_until=datetime.now(UTC) + _LEASE)
     return ids
+
+
+def _free_runs() -> QuerySet[UnindexedRun]:
+    """Return the runs that wait and that no process indexes."""
+    return UnindexedRun.objects.filter(Q(leased_until__isnull=True) | Q(leased_until__lt=datetime.now(UTC)))
 
 
 @without_pauses()

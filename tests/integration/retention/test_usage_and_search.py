@@ -106,9 +106,23 @@ def test_deleted_run_is_not_indexed() -> None:
     run_id = services.record(_run("a", "Lisbon")).run_id
     deletions.delete([run_id], by="ann")
     assert not UnindexedRun.objects.exists()
-    indexer.restart()
-    _index()
+    assert indexer.rebuild() == 0
     assert not SearchDocument.objects.exists()
+
+
+def test_rebuilding_waits_for_runs_that_another_process_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
+    _record("a", "Lisbon")
+    work = indexer.work
+
+    def take() -> bool:
+        """Lease the runs first, as another process may do."""
+        monkeypatch.setattr(indexer, "work", work)
+        UnindexedRun.objects.update(leased_until=datetime.now(UTC) + timedelta(minutes=1))
+        return indexer.work()
+
+    monkeypatch.setattr(indexer, "work", take)
+    monkeypatch.setattr("traces.search.indexer.time.sleep", lambda _: indexer.release_leases())
+    assert indexer.rebuild() == 1
 
 
 def test_restored_run_is_counted_and_found_again() -> None:

@@ -60,10 +60,7 @@ def reindex(*, json: bool) -> None:
         from traces.totals import usage_totals
 
         usage_totals.rebuild()
-        indexer.restart()
-        while indexer.work():
-            pass
-        report = {"documents": indexer.document_count()}
+        report = {"documents": indexer.rebuild()}
     if json:
         output.document(report)
     else:
