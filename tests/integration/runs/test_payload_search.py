@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+from django.db import transaction
 from django.test import Client
 
 from tests.support.recordings import assistant, model_step, order_run, user
@@ -15,7 +16,7 @@ from traces.importers import registry
 from traces.importers.files.source import Source
 from traces.models import Run, SearchDocument, UnindexedRun
 from traces.runs import services
-from traces.search import indexer, step_words
+from traces.search import documents, indexer, step_words
 
 pytestmark = pytest.mark.django_db
 
@@ -197,12 +198,14 @@ def _fail(_: object) -> None:
     raise RuntimeError
 
 
-def test_restart_rebuilds_the_index() -> None:
+def test_index_is_rebuilt() -> None:
     _record(_answering("a", "Lisbon"))
-    indexer.restart()
+    # It is emptied first: no document is there twice.
+    assert (indexer.rebuild(), SearchDocument.objects.count()) == (1, 1)
+    with transaction.atomic():
+        documents.clear()
     assert _names("lisbon") == []
-    _index()
-    assert (_names("lisbon"), SearchDocument.objects.count()) == (["a"], 1)
+    assert (indexer.rebuild(), _names("lisbon")) == (1, ["a"])
 
 
 def test_sections_of_a_long_run_are_separate_documents(monkeypatch: pytest.MonkeyPatch) -> None:
