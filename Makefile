@@ -129,6 +129,7 @@ test-distributed: .make/engines .make/frontend
 	$(BIN)/python $(PYTEST) tests/integration --shape=distributed $(DIVIDE)
 
 test-browser: .make/chromium .make/frontend
+	cd frontend && ../$(NODE) npm run --silent budget
 	$(BIN)/python $(PYTEST) tests/browser
 
 # Not a part of `make test`: it installs each client library in two versions, which takes minutes and gigabytes.
