@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from typing import Final
 
 from traces.core.canonical import canonical_bytes
@@ -24,6 +23,7 @@ from traces.importers.files.errors import BadFile
 from traces.importers.files.json_reader import parse_embedded
 from traces.importers.otlp.calls.agent_calls import add_agent_calls
 from traces.importers.otlp.calls.client_spans import join_client_spans
+from traces.importers.otlp.dialects.attribute_names import names_of
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
 from traces.importers.otlp.evaluations import read_evaluations
@@ -62,8 +62,6 @@ _ASSOCIATIONS: Final = (
 _ASSOCIATION: Final = re.compile(r"\.(session|user)(?:_id|Id)?$")
 _OBJECTS: Final = ("langfuse.trace.metadata", "metadata")
 _TAGS: Final = ("langfuse.trace.tags", "tag.tags")
-# The names of attributes repeat, except those with indexes.
-_MOST_NAMES: Final = 2_048
 _NO_LOGS: Final[list[SpanEvent]] = []
 
 
@@ -206,10 +204,9 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
             resource |= span.resource
             latest = span.resource
     session: JSONObject = {
-        name: parse_embedded(value) if name in _OBJECTS else value
+        name: parse_embedded(span.attributes[key]) if name in _OBJECTS else span.attributes[key]
         for span in (*spans, root)
-        for key, value in span.attributes.items()
-        if (name := _session_name(key))
+        for key, name in names_of(span.attributes).results(_session_name).items()
     }
     tags = [
         tag
@@ -240,7 +237,6 @@ def _judgements(trace: Trace, span: WireSpan) -> Iterator[RecordedJudgement]:
     yield from read_evaluations((*span.events, *trace.logs.get(span.span_id, _NO_LOGS)), span.span_id)
 
 
-@lru_cache(_MOST_NAMES)
 def _session_name(key: str) -> str:
     """Return the name in the run's metadata of an attribute that states its session or user, else an empty string."""
     if key in _SESSION or key.startswith(_MEMBERS):

@@ -21,7 +21,7 @@ from traces.core.vocabulary import StepType
 from traces.importers.common.messages import message_text, normalize_messages, result_text
 from traces.importers.common.model_calls import Usage, normalize_provider
 from traces.importers.files.errors import BadFile
-from traces.importers.otlp.dialects.indexed_names import insert, to_lists
+from traces.importers.otlp.dialects.attribute_names import insert, to_lists
 from traces.importers.otlp.dialects.message_copies import PREFIX, flat_message
 from traces.importers.otlp.dialects.usage import recorded_usage
 

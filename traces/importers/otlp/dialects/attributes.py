@@ -1,11 +1,9 @@
 """Span attributes: records which ones were used, and converts indexed names to lists."""
 
-from collections.abc import Iterable
-
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.json_reader import parse_shared
 from traces.importers.otlp import protobuf
-from traces.importers.otlp.dialects.indexed_names import insert, to_lists
+from traces.importers.otlp.dialects.attribute_names import insert, names_of, to_lists
 from traces.importers.otlp.dialects.message_copies import PREFIX, CopyReader, are_plain_copies, differing_copies
 from traces.importers.otlp.dialects.parallel_calls import CallReader, Conversation
 from traces.importers.otlp.dialects.request_bodies import BodyReader, RequestBody
@@ -25,8 +23,6 @@ class Attributes:
     """The attributes of a span. Attributes that no method marks as used are returned by `rest`."""
 
     def __init__(self, wire: WireSpan, reader: TraceReader) -> None:
-        # Each after a line break.
-        self._joined_names = ""
         self._set_values(wire.attributes)
         # Encoded attributes `llm.input_messages.…`, until one of them is needed.
         self._copies = wire.message_copies
@@ -37,27 +33,24 @@ class Attributes:
     def __contains__(self, name: str) -> bool:
         return name in self._values
 
-    def present(self, names: Iterable[str]) -> list[str]:
+    def present(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of some names that there are."""
-        return [] if self._lack(names) else [name for name in names if name in self._values]
+        return self._names.present[names]
 
     def look(self, *names: str) -> JSONValue:
         """Return the first of these that is neither null nor empty, without marking it as used."""
-        if self._lack(names):
-            return None
-        for name in names:
-            if name in self._values and (value := self._values[name]) is not None and value != "":
+        for name in self._names.present[names]:
+            value = self._values[name]
+            if value is not None and value != "":
                 return value
         return None
 
     def take(self, *names: str) -> JSONValue:
         """Return the first of these that is neither null nor empty; mark it as used, and those that are equal to it."""
-        if self._lack(names):
-            return None
         first: JSONValue = None
-        for name in names:
-            # Of many names, a span has one.
-            if name not in self._values or (value := self._values[name]) is None:
+        for name in self._names.present[names]:
+            value = self._values[name]
+            if value is None:
                 continue
             if first is None and value != "":
                 first = value
@@ -83,10 +76,8 @@ class Attributes:
         return self._bodies[name]
 
     def has_prefix(self, prefix: str) -> bool:
-        """Return whether any name begins with a prefix, with one search instead of one for each name."""
-        if not self._joined_names:
-            self._joined_names = "\n".join(["", *self._values])
-        return f"\n{prefix}" in self._joined_names
+        """Return whether any name begins with a prefix."""
+        return bool(self._names.below[prefix])
 
     def has_indexed(self, prefix: str) -> bool:
         """Return whether there are attributes `prefix.0.…`."""
@@ -96,9 +87,9 @@ class Attributes:
         """Return the attributes `prefix.0.…`, `prefix.1.…` as a list, also deeper indexes; None without any."""
         if prefix == PREFIX:
             self._decode_copies()
-        if not self.has_prefix(f"{prefix}."):
+        names = self._names.below[f"{prefix}."]
+        if not names:
             return None
-        names = [name for name in self._values if name.startswith(prefix + ".")]
         tree: JSONObject = {}
         for name in names:
             insert(tree, name[len(prefix) + 1 :], self._values[name])
@@ -112,9 +103,8 @@ class Attributes:
 
     def drop(self, *prefixes: str) -> None:
         """Mark attributes as used that only repeat others."""
-        if not any(map(self.has_prefix, prefixes)):
-            return
-        self._used_names.update([name for name in self._values if name.startswith(prefixes)])
+        for prefix in prefixes:
+            self._used_names.update(self._names.below[prefix])
 
     def drop_copies(self, messages: list[JSONObject]) -> None:
         """Drop the copies of a request's messages; retain those that state more than the messages."""
@@ -123,17 +113,14 @@ class Attributes:
             self._copies = []
             self._replace(differences)
             return
-        copies = {name: value for name, value in self._values.items() if name.startswith(PREFIX)}
+        copies = {name: self._values[name] for name in self._names.below[PREFIX]}
         if copies:
             self._used_names.update(copies.keys() - differing_copies(copies, messages).keys())
 
     def drop_answer_copies(self, answer: JSONObject) -> None:
         """Drop the attributes `llm.output_messages.…` if each is a field of the answer."""
-        prefix = "llm.output_messages."
-        if not self.has_prefix(prefix):
-            return
-        copies = {name: value for name, value in self._values.items() if name.startswith(prefix)}
-        if are_plain_copies(copies, [answer]):
+        copies = {name: self._values[name] for name in self._names.below["llm.output_messages."]}
+        if copies and are_plain_copies(copies, [answer]):
             self._set_values({name: value for name, value in self._values.items() if name not in copies})
 
     def match_calls(self, messages: list[JSONObject]) -> Conversation:
@@ -144,7 +131,7 @@ class Attributes:
         self._decode_copies()
         return {name: value for name, value in self._values.items() if name not in self._used_names}
 
-    def take_group(self, prefix: str, names: Iterable[str]) -> JSONObject:
+    def take_group(self, prefix: str, names: tuple[str, ...]) -> JSONObject:
         """Take the named attributes under `prefix`, keyed without the prefix."""
         if not self.has_prefix(prefix):
             return {}
@@ -163,6 +150,4 @@ class Attributes:
 
     def _set_values(self, values: JSONObject) -> None:
         self._values = values
-        # Whether none of some names is there.
-        self._lack = values.keys().isdisjoint
-        self._joined_names = ""
+        self._names = names_of(values)

@@ -16,7 +16,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import message_text, normalize_messages
 from traces.importers.files.json_reader import parse_shared
 from traces.importers.otlp import protobuf
-from traces.importers.otlp.dialects.indexed_names import insert, to_lists
+from traces.importers.otlp.dialects.attribute_names import insert, to_lists
 
 # Several agents of a trace may take turns.
 _MOST_RECENT: Final = 4
