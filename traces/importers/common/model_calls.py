@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Final
 
+import msgspec
+
 from traces.core.json_access import as_list, as_object, as_text, first_member, is_number
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.step_header import step_view
 from traces.importers.common.messages import normalize_messages, parse_message_json, result_text
 from traces.importers.common.tool_schemas import normalize_tools
 from traces.importers.files.errors import BadFile
@@ -159,8 +159,7 @@ _COLUMN_COUNTS: Final = frozenset(
 )
 
 
-@step_view
-class Usage:
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens and cost of one call. `tokens_in` includes cached tokens. None means not recorded."""
 
     tokens_in: int | None = None
@@ -169,13 +168,12 @@ class Usage:
     cost_usd: Decimal | None = None
 
 
-@step_view
-class Answer:
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer as a step's output, with the model and usage of its envelope."""
 
     output: JSONObject | None
     model: str = ""
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = msgspec.field(default_factory=Usage)
 
 
 def normalize_request(body: JSONObject) -> JSONObject:

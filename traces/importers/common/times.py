@@ -4,9 +4,10 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import msgspec
+
 from traces.core.json_access import is_number
 from traces.core.json_types import JSONValue
-from traces.core.step_header import step_view
 from traces.importers.files.errors import BadFile
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -18,8 +19,7 @@ _NANOSECONDS: Final = 10**17
 _UNITS: Final = ((_NANOSECONDS, 1_000_000_000), (10**14, 1_000_000), (10**11, 1_000))
 
 
-@step_view
-class Span:
+class Span(msgspec.Struct, frozen=True, kw_only=True):
     """Start and end. An end before the start is moved to `invalid_end`."""
 
     start: datetime | None

@@ -2,9 +2,10 @@
 
 from typing import Final
 
+import msgspec
+
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.step_header import step_view
 from traces.importers.common.model_calls import REQUEST_ATTRIBUTES, is_infinite, normalize_parameters
 from traces.importers.formats.chats.openai_items import shaping_fields
 
@@ -29,8 +30,7 @@ _DESCRIPTIONS: Final = REQUEST_ATTRIBUTES | {
 _NOT_PARAMETERS: Final = _DESCRIPTIONS | _STATED_ELSEWHERE
 
 
-@step_view
-class Settings:
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters and response format of a request, and its fields that are neither."""
 
     parameters: JSONObject

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from traces.core.json_access import (
     as_list,
     as_object,
@@ -331,7 +333,7 @@ def _usage(facts: SpanFacts, attributes: JSONObject, location: str) -> Usage:
     usage = normalize_usage(
         recorded_counts or as_object(as_object(facts.output).get("usage")), f"{location} span {facts.key}"
     )
-    return replace(usage, cost_usd=cost or usage.cost_usd)
+    return structs.replace(usage, cost_usd=cost or usage.cost_usd)
 
 
 def _judgement(assessment: JSONObject) -> RecordedJudgement:

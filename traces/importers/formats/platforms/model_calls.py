@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from traces.core.json_access import as_list, as_object, as_text, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.messages import normalize_messages
@@ -52,7 +54,7 @@ def add_call(
 def add_cost(facts: SpanFacts, cost: JSONValue) -> SpanFacts:
     """Return the facts with a cost that the platform states or estimated."""
     value = parse_cost(cost)
-    return replace(facts, usage=replace(facts.usage, cost_usd=value)) if value else facts
+    return replace(facts, usage=structs.replace(facts.usage, cost_usd=value)) if value else facts
 
 
 def find_outer_spans(parents: Mapping[str, str], model_ids: Iterable[str]) -> set[str]:

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from msgspec import structs
+
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
@@ -155,7 +157,7 @@ def _run(trace_id: str, trace: _Trace) -> RecordedRun:
 def _sum_of(facts: JSONObject, location: str) -> Usage:
     """Return the usage of a trace without the spans whose sum it is."""
     usage = normalize_usage(_usage(as_object(facts.get("usage"))), location)
-    return replace(usage, cost_usd=parse_cost(facts.get("total_estimated_cost")))
+    return structs.replace(usage, cost_usd=parse_cost(facts.get("total_estimated_cost")))
 
 
 def _root(trace_id: str, facts: JSONObject, usage: Usage, location: str) -> RecordedStep:

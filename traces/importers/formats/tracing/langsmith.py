@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
@@ -358,7 +360,9 @@ def _model(facts: SpanFacts, run: JSONObject, metadata: JSONObject, location: st
 
 def _counts(run: JSONObject, usage: JSONObject, location: str) -> Usage:
     counts = normalize_usage(usage, f"{location}/usage_metadata")
-    return counts if counts.cost_usd is not None else replace(counts, cost_usd=parse_cost(run.get("total_cost")))
+    return (
+        counts if counts.cost_usd is not None else structs.replace(counts, cost_usd=parse_cost(run.get("total_cost")))
+    )
 
 
 def _usage(run: JSONObject, outputs: JSONObject, metadata: JSONObject) -> JSONObject:

@@ -1,12 +1,13 @@
 """Answers of model calls in a span's attributes and events, in the dialects of the tracers, most specific first."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
+
+import msgspec
+from msgspec import structs
 
 from traces.core.json_access import as_list, as_object, as_objects, as_text, has_list, has_object
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.step_header import step_view
 from traces.importers.common.messages import message_text, plain_message
 from traces.importers.common.model_calls import (
     RESPONSE_ATTRIBUTES,
@@ -42,8 +43,7 @@ _KNOWN_FIELDS: Final = frozenset(
 )
 
 
-@step_view
-class CallAnswer:
+class CallAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of a model call, and what the response contains besides."""
 
     answer: Answer
@@ -121,7 +121,7 @@ def _read(value: JSONValue, reason: str, *, has_one_choice: bool) -> CallAnswer:
     envelope = _choices(value, has_one_choice=has_one_choice)
     answer = normalize_answer(value if envelope is None else envelope)
     if answer.output is not None and reason and "finish_reason" not in answer.output:
-        answer = replace(answer, output={**answer.output, "finish_reason": reason})
+        answer = structs.replace(answer, output={**answer.output, "finish_reason": reason})
     return CallAnswer(
         answer=answer, attributes=_response_attributes(as_object(value) if envelope is None else envelope)
     )

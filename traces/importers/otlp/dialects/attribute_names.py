@@ -1,4 +1,4 @@
-"""The names of attributes: which of some there are, and those with indexes, such as `llm.tools.0.tool.name`, as lists."""
+"""Names of attributes: which of some there are, and those with indexes, such as `llm.tools.0.tool.name`, as lists."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -41,7 +41,7 @@ class _Below(dict[str, tuple[str, ...]]):
 
 
 class AttributeNames:
-    """The names of a span's attributes. Most spans of a program have one of few sets, each of which is looked at once."""
+    """The names of a span's attributes. Most spans of a program have one of few sets, which are looked at once."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.present: Mapping[tuple[str, ...], tuple[str, ...]] = _Present(names)

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Final
 
+import msgspec
+
 from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.step_header import step_view
 from traces.importers.common.messages import is_conversation_item, normalize_messages
 from traces.importers.common.model_calls import Answer, Usage, model_input
 from traces.importers.common.tool_schemas import normalize_tools
@@ -32,8 +33,7 @@ _TOOL_DEFINITIONS: Final = ("gen_ai.tool.definitions", "ai.prompt.tools")
 _INSTRUCTIONS: Final = "gen_ai.system_instructions"
 
 
-@step_view
-class ModelCall:
+class ModelCall(msgspec.Struct, frozen=True, kw_only=True):
     """A model call; `attributes` are what its request and response contain besides."""
 
     request: JSONObject | None
@@ -43,8 +43,7 @@ class ModelCall:
     attributes: JSONObject
 
 
-@step_view
-class ToolOffer:
+class ToolOffer(msgspec.Struct, frozen=True, kw_only=True):
     """The tools that a model may call, and their settings that are no part of their schemas."""
 
     tools: list[JSONValue]

@@ -5,21 +5,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+import msgspec
+
 from traces.core.json_access import as_list, as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.step_header import step_view
 
 # Several agents of a trace may take turns.
 _MOST_RECENT: Final = 4
 _NO_IDS: Final[frozenset[str]] = frozenset()
 
 
-@step_view
-class Conversation:
+class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     """Messages in which each result names its call, and the ids of results that the tracer recorded, by call."""
 
     messages: list[JSONObject]
-    call_ids: JSONObject = field(default_factory=dict)
+    call_ids: JSONObject = msgspec.field(default_factory=dict)
 
     @property
     def attributes(self) -> JSONObject:

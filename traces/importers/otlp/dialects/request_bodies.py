@@ -15,7 +15,6 @@ import msgspec
 
 from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.step_header import step_view
 from traces.importers.common.messages import normalize_messages
 from traces.importers.common.model_calls import system_messages
 from traces.importers.common.tool_schemas import normalize_tools
@@ -47,8 +46,7 @@ _decode_object: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _decode_list: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-@step_view
-class RequestBody:
+class RequestBody(msgspec.Struct, frozen=True, kw_only=True):
     """The normalized messages and tools of a request, and its fields besides the messages with what they state."""
 
     messages: list[JSONObject]

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterable
 
+import msgspec
+
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.step_header import step_view
 from traces.importers.common.messages import normalize_messages
 from traces.importers.otlp.dialects.attributes import Attributes
 
 
-@step_view
-class Source:
+class Source(msgspec.Struct, frozen=True, kw_only=True):
     """A recorded value, and what marks its attributes or events as used."""
 
     value: JSONValue

@@ -1,12 +1,12 @@
 """Arguments and results of tool calls in span attributes, and settings of tools that a model is offered."""
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Final
+
+import msgspec
 
 from traces.core.json_access import as_list, as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.step_header import step_view
 from traces.importers.common.tool_schemas import SCHEMA_NAMES
 from traces.importers.files.json_reader import parse_embedded, parse_shared
 
@@ -16,22 +16,20 @@ _ARGUMENTS: Final = ("args", "kwargs")
 _RESULT_FIELDS: Final = frozenset({"content", "tool_call_id", "type"})
 
 
-@step_view
-class ToolArguments:
+class ToolArguments(msgspec.Struct, frozen=True, kw_only=True):
     """The arguments of a tool, the id of the call, and the options of the function that called it."""
 
     value: JSONValue
     call_id: str = ""
-    other: JSONObject = field(default_factory=dict)
+    other: JSONObject = msgspec.field(default_factory=dict)
 
 
-@step_view
-class ToolResult:
+class ToolResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a tool, and what else its message contains, such as the id of the call."""
 
     value: JSONValue
     call_id: str = ""
-    other: JSONObject = field(default_factory=dict)
+    other: JSONObject = msgspec.field(default_factory=dict)
 
 
 def tool_arguments(value: JSONValue, schema: JSONObject) -> ToolArguments:

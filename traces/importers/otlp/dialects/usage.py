@@ -1,7 +1,8 @@
 """Tokens and cost of a model call in span attributes."""
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec import structs
 
 from traces.core.json_access import as_object, first_member
 from traces.core.json_types import JSONObject
@@ -79,7 +80,7 @@ def recorded_usage(values: JSONObject, location: str) -> Usage | None:
     usage, cost_usd = _with_cache(normalize_usage(counts, location), writes), parse_cost(first_member(values, *_COST))
     if usage.tokens_in is None and usage.tokens_out is None and cost_usd is None:
         return None
-    return replace(usage, cost_usd=cost_usd)
+    return structs.replace(usage, cost_usd=cost_usd)
 
 
 def _with_cache(usage: Usage, writes: int | None) -> Usage:
@@ -87,4 +88,4 @@ def _with_cache(usage: Usage, writes: int | None) -> Usage:
     cache_count = (usage.tokens_cached or 0) + (writes or 0)
     if usage.tokens_in is None or cache_count <= usage.tokens_in:
         return usage
-    return replace(usage, tokens_in=usage.tokens_in + cache_count)
+    return structs.replace(usage, tokens_in=usage.tokens_in + cache_count)
