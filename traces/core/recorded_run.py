@@ -85,7 +85,7 @@ class RecordedJudgement:
     detail: JSONObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class RecordedRun:
     """One run with its steps in sequence order; (`app`, `external_id`) is its identity.
 

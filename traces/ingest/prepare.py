@@ -1,7 +1,6 @@
 """Prepare recordings for storage, without the database: rows, parts, provenance and the columns of the run."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -13,7 +12,7 @@ from traces.core.ids import new_id
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
-from traces.core.step_header import header_of
+from traces.core.step_header import evolve, header_of, step_view
 from traces.core.vocabulary import Label, StepStatus, StepType
 from traces.errors import InvalidRecording
 from traces.ingest import step_rows as ingest_rows
@@ -36,7 +35,7 @@ _COST: Final = Decimal("0.00000001")
 Identity = tuple[str, str]  # app, external id
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class PreparedProvenance:
     """The provenance of a run. If it is pending, it has only the links that the recording states."""
 
@@ -44,7 +43,7 @@ class PreparedProvenance:
     is_pending: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class PreparedRun:
     """A recording as it will be stored: `columns` of the run, and `rows` of its steps.
 
@@ -117,7 +116,7 @@ def prepare(run: RecordedRun, redaction: Redaction) -> PreparedRun:
     steps = validate.ordered_steps(run)
     step_rows = _rows(run, steps, splitter)
     return PreparedRun(
-        recording=replace(run, steps=()),
+        recording=evolve(run, steps=()),
         columns=_run_values(run, step_rows),
         rows=step_rows,
         calls=list(_answered_calls(steps, step_rows)),
@@ -239,7 +238,7 @@ def _run_values(run: RecordedRun, step_rows: Sequence[StepRow]) -> dict[str, Any
     sums = ingest_rows.totals(step_rows)
     first_start, last_end = ingest_rows.time_span(step_rows)
     start, end = run.started_at or first_start, run.ended_at or last_end
-    run = replace(run, name=name, tags=tags, metadata=_metadata(run), started_at=start, ended_at=end)
+    run = evolve(run, name=name, tags=tags, metadata=_metadata(run), started_at=start, ended_at=end)
     content = ingest_rows.run_content(run)
     return {
         "id": new_id(),

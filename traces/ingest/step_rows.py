@@ -1,7 +1,7 @@
 """Rows of steps, their totals for the run's columns, and the content digest of a run."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
@@ -86,7 +86,7 @@ def values_with_content(row: StepRow, content: list[JSONValue]) -> tuple[object,
     return (*values_of(row)[:-1], content)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class Totals:
     """Totals over the steps of a run."""
 

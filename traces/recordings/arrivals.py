@@ -12,6 +12,7 @@ from django.db.models import Sum
 
 from traces.core.canonical import digest
 from traces.core.ids import new_id
+from traces.core.step_header import evolve, step_view
 from traces.errors import NotFound, ProblemError
 from traces.ingest.seal_times import FIRST_LOOK, LONGEST_PAUSE
 from traces.models import Recording, Segment
@@ -45,7 +46,7 @@ class WrongOffset(ProblemError):
     status = 409
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class NewSegment:
     """The records of one request that belong to one run, in the format of an importer.
 
@@ -187,7 +188,7 @@ def _redact(segments: Sequence[NewSegment], redaction: Redaction) -> Iterator[Ne
         records = segment_redaction.redact_data(segment.data, redaction)
         external_id = segment.external_id if has_safe_ids else redaction.redactor().text(segment.external_id)
         checks = "" if segment.file else records.checks
-        yield replace(segment, external_id=external_id, data=records.data, original_size=segment.size, checks=checks)
+        yield evolve(segment, external_id=external_id, data=records.data, original_size=segment.size, checks=checks)
 
 
 def _safe_id(external_id: str, project: str) -> str:

@@ -12,6 +12,7 @@ import structlog
 
 from traces.core.json_types import JSONObject
 from traces.core.recorded_run import PROBLEM, RecordedRun
+from traces.core.step_header import evolve
 from traces.core.vocabulary import RunSource, RunStatus
 from traces.importers.assembly import Assembly, SegmentContent, assemble
 from traces.importers.registry import get_importer
@@ -124,4 +125,4 @@ def _as_recorded(run: RecordedRun, job: Job) -> RecordedRun:
     is_open = not job.recording.has_ended and not job.recording.is_final
     if job.is_salvaged or (is_open and get_importer(run.format).has_ends):
         changes["status"] = RunStatus.PARTIAL
-    return replace(run, **changes)
+    return evolve(run, **changes)

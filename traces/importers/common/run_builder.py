@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from traces.core.canonical import NotCanonical, canonical_bytes, digest_bytes
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedJudgement, RecordedRun, RecordedStep
+from traces.core.step_header import evolve, step_view
 from traces.core.storable_text import storable
 from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers.common.judgements import words
@@ -40,7 +41,7 @@ _CONTAINERS: Final = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@step_view
 class RunFacts:
     """A source's record of a run without its steps.
 
@@ -180,9 +181,9 @@ def _assign_call_id(step: RecordedStep, open_calls: OpenCalls) -> RecordedStep:
     """Assign the id of the first matching open call, and close that call."""
     if step.call_id:
         call = open_calls.close_id(step.call_id)
-        return replace(step, input=call.arguments) if call and _is_text_of(step.input, call.arguments) else step
+        return evolve(step, input=call.arguments) if call and _is_text_of(step.input, call.arguments) else step
     match = open_calls.close_content((step.callee, _canonical_bytes(step.input)))
-    return step if match is None else replace(step, call_id=match.id)
+    return step if match is None else evolve(step, call_id=match.id)
 
 
 def _is_text_of(value: JSONValue, arguments: JSONObject) -> bool:
