@@ -11,8 +11,14 @@ from typing import Any, Final
 
 import orjson
 
-from forkpoint.capture.assembly import assemble_chat, assemble_content, assemble_message, assemble_response
-from replay.reruns.core.playback import BYTE_ORDER_MARK
+from forkpoint.capture.assembly import (
+    assemble_chat,
+    assemble_content,
+    assemble_lines,
+    assemble_message,
+    assemble_response,
+)
+from replay.reruns.core.playback import BYTE_ORDER_MARK, LINE_STREAM
 from traces.collectors import content_encodings
 from traces.core.json_access import as_list, as_object, as_objects, as_text
 from traces.core.json_types import JSONObject, JSONValue
@@ -24,6 +30,8 @@ _ASSEMBLERS: Final[dict[str, Callable[[list[Any]], Any]]] = {
     "openai.responses": assemble_response,
     "anthropic.messages": assemble_message,
     "google.generate_content": assemble_content,
+    "ollama.chat": assemble_lines,
+    "ollama.generate": assemble_lines,
 }
 # The event with which a stream ends, where an API has one.
 _LAST_EVENTS: Final = {
@@ -31,6 +39,8 @@ _LAST_EVENTS: Final = {
     "anthropic.messages": frozenset({"message_stop"}),
 }
 _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+# APIs whose events are lines of JSON.
+_LINE_APIS: Final = "ollama."
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 # Members with alternative answers, of which agents may take any.
 _ALTERNATIVES: Final = {"openai.chat": "choices", "google.generate_content": "candidates"}
@@ -121,10 +131,10 @@ class StreamContent:
 
 
 def read_stream(api: str, body: bytes) -> StreamContent:
-    """Read a stream of server-sent events, which may be cut off anywhere."""
+    """Read a stream of events, which may be cut off anywhere."""
     events: list[JSONObject] = []
     has_ended = False
-    for data in _event_data(body):
+    for data in _event_data(api, body):
         if data == _DONE:
             has_ended = True
             continue
@@ -158,9 +168,12 @@ def error_text(body: JSONValue) -> str:
     return (message or orjson.dumps(body).decode())[:_LONGEST_REASON]
 
 
-def _event_data(body: bytes) -> Iterator[bytes]:
+def _event_data(api: str, body: bytes) -> Iterator[bytes]:
     """Yield the data of each event that is complete or almost: the last one may lack its empty line."""
     lines: list[bytes] = []
+    if api.startswith(_LINE_APIS):
+        yield from (line for line in body.splitlines() if line)
+        return
     for line in [*_LINE_END.split(body.removeprefix(BYTE_ORDER_MARK)), b""]:
         if line.startswith(b"data:"):
             lines.append(line[5:].removeprefix(b" "))
@@ -179,6 +192,8 @@ def _ends(api: str, events: list[JSONObject]) -> bool:
     if api == "openai.chat":
         choices = [as_object(item) for event in events for item in as_list(event.get("choices"))]
         return any(choice.get("finish_reason") for choice in choices)
+    if api.startswith(_LINE_APIS):
+        return any(event.get("done") is True for event in events)
     return any(as_text(event.get("type")) in _LAST_EVENTS[api] for event in events)
 
 
@@ -203,9 +218,7 @@ def tool_names(api: str, answer: JSONValue) -> Iterator[str]:
 
 def event_tool_names(api: str, events: bytes) -> Iterator[str]:
     """Yield the names of the tools whose calls begin in whole events of a stream."""
-    for event in _EVENT_END.split(events):
-        lines = _LINE_END.split(event)
-        data = b"\n".join(line[5:].removeprefix(b" ") for line in lines if line.startswith(b"data:"))
+    for data in _event_data(api, events):
         try:
             yield from tool_names(api, _as_answer(api, as_object(parse_answer(data))))
         except ValueError:
@@ -213,8 +226,10 @@ def event_tool_names(api: str, events: bytes) -> Iterator[str]:
             continue
 
 
-def end_of_events(stream: bytearray, start: int) -> int:
+def end_of_events(stream: bytearray, start: int, media_type: str = "") -> int:
     """Return where the last whole event of a part of a stream ends; none does before `start`."""
+    if media_type.startswith(LINE_STREAM):
+        return stream.rfind(b"\n", start) + 1
     return max((match.end() for match in _EVENT_END.finditer(stream, start)), default=0)
 
 

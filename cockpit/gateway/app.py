@@ -40,6 +40,7 @@ from cockpit.http import gateway_sessions as sessions
 from cockpit.http.transfer.asgi import Application, Receive, Scope, Send
 from forkpoint.gateway_run import LANE_HEADER, STEP_HEADER
 from replay.live.providers.configuration import configured_providers
+from replay.live.providers.protocols import foreign_protocol
 from replay.live.providers.types import Protocol
 from replay.reruns.resolutions import CallInFlight, Resolution
 from traces.core.json_access import as_list, as_object, as_text
@@ -252,9 +253,9 @@ class Gateway:
         """Return the protocol of a provider that does not speak the agent's; None if it does."""
         if call.provider == route.provider:
             return None
-        setting = configured_providers().get(call.provider)
-        speaks_it = setting is None or setting.protocol == call.operation.api.partition(".")[0]
-        return None if setting is None or speaks_it else setting.protocol
+        if call.provider not in configured_providers():
+            return None
+        return foreign_protocol(call.provider, call.operation.api.partition(".")[0])
 
     def _configured_protocol(self, provider: str) -> str:
         try:

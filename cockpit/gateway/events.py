@@ -50,7 +50,7 @@ _NO_SETTINGS: Final = frozenset({"alt", "beta", "key"})
 # What no answer depends on: how it is sent, stored and paid.
 _NO_CONTENT: Final = frozenset(
     {"stream", "stream_options", "metadata", "user", "store", "safety_identifier", "prompt_cache_key", "service_tier"}
-    | {"prompt_cache_retention", "background", "labels", "betas"}
+    | {"prompt_cache_retention", "background", "labels", "betas", "keep_alive"}
 )
 
 

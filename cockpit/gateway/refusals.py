@@ -25,16 +25,21 @@ class Refusal(Exception):
 
     def event(self, api: str, protocol: str) -> bytes:
         """Return the error as an event of a stream, with which it ends."""
+        if protocol == "ollama":
+            return self.body(protocol) + b"\n"
         name = b"event: error\n" if api in _NAMED_EVENTS else b""
         return name + b"data: " + self.body(protocol) + b"\n\n"
 
     def body(self, protocol: str) -> bytes:
         """Return the error as the clients of a provider read it."""
-        error: JSONObject = {"type": "forkpoint_gateway_error", "message": f"Forkpoint's gateway: {self.reason}"}
+        message = f"Forkpoint's gateway: {self.reason}"
+        if protocol == "ollama":
+            return orjson.dumps({"error": message})
+        error: JSONObject = {"type": "forkpoint_gateway_error", "message": message}
         if protocol == "anthropic":
             return orjson.dumps({"type": "error", "error": error})
         if protocol == "gemini":
-            error = {"code": self.status, "message": error["message"], "status": "FAILED_PRECONDITION"}
+            error = {"code": self.status, "message": message, "status": "FAILED_PRECONDITION"}
         else:
             error["code"] = self.status
         return orjson.dumps({"error": error})
@@ -43,7 +48,7 @@ class Refusal(Exception):
 def model_list(protocol: str, names: Sequence[str]) -> bytes:
     """Return the list of models in the format of a provider."""
     models = [_model(protocol, name) for name in names]
-    if protocol == "gemini":
+    if protocol in {"gemini", "ollama"}:
         return orjson.dumps({"models": models})
     return orjson.dumps({"object": "list", "data": models, "has_more": False})
 
@@ -58,4 +63,6 @@ def model_entry(protocol: str, name: str, names: Sequence[str]) -> bytes:
 def _model(protocol: str, name: str) -> JSONObject:
     if protocol == "gemini":
         return {"name": f"models/{name}"}
+    if protocol == "ollama":
+        return {"name": name, "model": name}
     return {"id": name, "object": "model", "type": "model"}

@@ -7,12 +7,14 @@ from typing import Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
 PREFIX: Final = "/gateway/"
-PROVIDERS: Final = ("openai", "anthropic", "gemini")
+PROVIDERS: Final = ("openai", "anthropic", "gemini", "ollama")
 _ADDRESS: Final = re.compile(r"/gateway/[^/]+/(?P<provider>[\w.-]{1,100})(?P<path>(?:/.*)?)", re.DOTALL)
 _MCP_ADDRESS: Final = re.compile(r"/gateway/[^/]+/mcp/(?P<server>[\w.-]{1,100})(?:/(?P<shim>stdio|exchanges)?)?")
 _TOOLS_ADDRESS: Final = re.compile(r"/gateway/[^/]+/sdk/tools")
 _VERSION: Final = re.compile(r"/(v\d+(?:alpha|beta)?\d*)(/.*)?")
 _GEMINI_CALL: Final = re.compile(r"/models/(?P<model>[\w.-]+):(?P<method>\w+)")
+# Of the server, below which the base URL of OpenAI's protocol has a version.
+_OPENAI_ROOT: Final = re.compile(r"/v\d+$")
 # Azure has its operations below a path of its own, with a version or without one, or below a deployment of a model.
 _AZURE, _DEPLOYMENTS = "/openai", "/deployments/"
 _DEPLOYMENT: Final = re.compile(r"/openai(?P<path>/deployments/(?P<model>[\w-][\w.-]*)(?P<rest>/.*))")
@@ -31,6 +33,8 @@ class Operation:
     model: str = ""
     # Whether the provider is asked by GET.
     is_read: bool = False
+    # Whether the path begins at the root of the server, beside that of OpenAI's protocol.
+    is_at_root: bool = False
 
     @property
     def answer_api(self) -> str:
@@ -68,14 +72,32 @@ _OPERATIONS: Final[dict[str, dict[str, Operation]]] = {
         "/embeddings": Operation(path="/embeddings", api="openai.embeddings"),
         "/images/generations": Operation(path="/images/generations", api="openai.images"),
         "/moderations": Operation(path="/moderations", api="openai.moderations"),
-        # Of servers that speak OpenAI's protocol.
+        # Of servers that speak OpenAI's protocol, such as vLLM.
         "/rerank": Operation(path="/rerank", api="openai.rerank"),
+        "/score": Operation(path="/score", api="openai.score"),
+        "/classify": Operation(path="/classify", api="openai.classify", is_at_root=True),
+        "/detokenize": Operation(path="/detokenize", api="openai.detokenize", is_at_root=True),
+        "/pooling": Operation(path="/pooling", api="openai.pooling", is_at_root=True),
+        "/tokenize": Operation(path="/tokenize", api="openai.tokenize", is_at_root=True),
     },
     "anthropic": {
         "/messages": Operation(path="/v1/messages", api="anthropic.messages"),
         "/messages/count_tokens": Operation(path="/v1/messages/count_tokens", api="anthropic.count_tokens"),
     },
 }
+# Of Ollama, which speaks OpenAI's protocol, too.
+_OLLAMA_OPERATIONS: Final = {
+    **{
+        f"/api/{name}": Operation(path=f"/api/{name}", api=f"ollama.{name}", is_at_root=True)
+        for name in ("chat", "generate", "embed", "embeddings", "show")
+    },
+    **{
+        f"/api/{name}": Operation(path=f"/api/{name}", api=f"ollama.{name}", is_at_root=True, is_read=True)
+        for name in ("ps", "version")
+    },
+    "/api/tags": Operation(path="/api/tags", api="ollama.models", is_at_root=True, is_read=True),
+}
+_OLLAMA_PATHS: Final = "/api/"
 _GEMINI_APIS: Final = {
     "generateContent": "google.generate_content",
     "streamGenerateContent": "google.generate_content",
@@ -93,7 +115,7 @@ def session_of(path: str) -> str:
 def protocol_of(path: str) -> str:
     """Return the protocol of a path whose provider has it as its name; empty for any other."""
     match = _ADDRESS.fullmatch(path)
-    return match["provider"] if match and match["provider"] in PROVIDERS else ""
+    return _protocol(match["provider"], match["path"]) if match and match["provider"] in PROVIDERS else ""
 
 
 def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | None:
@@ -108,11 +130,10 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
     protocol = provider if provider in PROVIDERS else configured_protocol(provider)
     if not protocol:
         return None
+    protocol = _protocol(protocol, match["path"])
     version, rest = _split_version(match["path"])
     rest = rest.rstrip("/") or "/"
-    operation = _gemini_operation(version, rest) if protocol == "gemini" else _OPERATIONS[protocol].get(rest)
-    if protocol == "openai":
-        operation = _openai_operation(rest)
+    operation = _operation(protocol, version, rest)
     # Gemini has its operations below its models.
     models = None if operation else _MODELS.fullmatch(rest)
     if models is not None:
@@ -122,7 +143,7 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
         protocol=protocol,
         operation=operation,
         path=rest,
-        lists_models=models is not None,
+        lists_models=models is not None or (operation is not None and operation.api == "ollama.models"),
         model=(models["model"] or "").removeprefix("models/") if models else "",
     )
 
@@ -131,7 +152,10 @@ def served_paths(protocol: str) -> list[str]:
     """Return the paths of a protocol that the gateway passes on, as a client may call them."""
     if protocol == "gemini":
         return [f"/models/MODEL:{method}" for method in _GEMINI_APIS]
-    return [f"/v1{path}" for path in (*_OPERATIONS[protocol], "/models")]
+    if protocol == "ollama":
+        return [*_OLLAMA_OPERATIONS]
+    operations = _OPERATIONS[protocol].items()
+    return [path if operation.is_at_root else f"/v1{path}" for path, operation in operations] + ["/v1/models"]
 
 
 def find_mcp_route(path: str) -> McpRoute | None:
@@ -142,6 +166,8 @@ def find_mcp_route(path: str) -> McpRoute | None:
 
 def url_of(operation: Operation, base_url: str) -> str:
     """Return the address of an operation of a provider. Azure's base URL may name its API, or one deployment."""
+    if operation.is_at_root:
+        return _OPENAI_ROOT.sub("", base_url) + operation.path
     path = _AZURE + operation.path if operation.path.startswith(_DEPLOYMENTS) else operation.path
     if not path.startswith(_AZURE + "/"):
         return base_url + path
@@ -171,6 +197,26 @@ def is_tools_address(path: str) -> bool:
 def _split_version(path: str) -> tuple[str, str]:
     match = _VERSION.fullmatch(path)
     return (match[1], match[2] or "/") if match else ("", path or "/")
+
+
+def _protocol(provider_protocol: str, path: str) -> str:
+    """Return the protocol of a path. A server may have the paths of Ollama beside those of OpenAI."""
+    if provider_protocol not in {"openai", "ollama"}:
+        return provider_protocol
+    is_native = path.startswith(_OLLAMA_PATHS) or (provider_protocol == "ollama" and path in {"", "/"})
+    return "ollama" if is_native else "openai"
+
+
+def _operation(protocol: str, version: str, path: str) -> Operation | None:
+    match protocol:
+        case "gemini":
+            return _gemini_operation(version, path)
+        case "ollama":
+            return _OLLAMA_OPERATIONS.get(path)
+        case "openai":
+            return _openai_operation(path)
+        case _:
+            return _OPERATIONS[protocol].get(path)
 
 
 def _models_operation(protocol: str, version: str, path: str) -> Operation:

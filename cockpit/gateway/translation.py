@@ -11,13 +11,12 @@ from cockpit.gateway.events import Call, Outcome
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.answer import Answer, discard
 from cockpit.gateway.transport.client import Client
-from replay.live.providers import translation
+from replay.live.providers import request_path, translation
 from replay.live.providers.translation import CannotTranslate
 from replay.live.providers.types import ModelCall, Protocol
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.requests.agent_requests import AgentRequest
 from traces.core.json_access import as_object
-from traces.core.json_types import JSONObject
 
 _ERRORS: Final = 400
 # What tells a client when, or whether, to repeat its request.
@@ -26,10 +25,8 @@ _VERSION: Final = ("anthropic-version", "2023-06-01")
 _UNREADABLE: Final = 502
 
 
-def request_body(request: AgentRequest, protocol: Protocol) -> JSONObject:
-    """Return a request in another protocol; raise `CannotTranslate`."""
-    call = ModelCall(provider=request.provider, model=request.model, input=request.input)
-    return translation.translate_request(request.body, call, protocol)
+def _model_call(request: AgentRequest) -> ModelCall:
+    return ModelCall(provider=request.provider, model=request.model, input=request.input)
 
 
 async def exchange(
@@ -37,12 +34,12 @@ async def exchange(
 ) -> str:
     """Ask a provider with another protocol, and give its answer in the agent's; return why none arrived."""
     try:
-        body = request_body(request, protocol)
+        body = translation.translate_request(request.body, _model_call(request), protocol)
     except CannotTranslate as problem:
         await _refuse(answer, call, _UNREADABLE, str(problem), {})
         return ""
     foreign_answer = Answer(discard, time.time())
-    url = upstream.base_url + translation.PATHS[protocol]
+    url = upstream.base_url + request_path(protocol, _model_call(request))
     headers = _headers(protocol, upstream.key)
     if error := await client.exchange("POST", url, headers, orjson.dumps(body), foreign_answer):
         return error

@@ -17,12 +17,23 @@ _BASE_URLS: Final = {
     "gemini": "https://generativelanguage.googleapis.com",
 }
 _OFFICIAL_HOSTS: Final = frozenset(urlsplit(url).hostname for url in _BASE_URLS.values())
+# Of a server on this machine, where none is configured.
+_OLLAMA_URL: Final = "http://127.0.0.1:11434"
+# Below it are its operations of OpenAI's protocol.
+_OLLAMA_VERSION: Final = "/v1"
 _VARIABLES: Final = {
     "openai": "OPENAI_BASE_URL",
     "anthropic": "ANTHROPIC_BASE_URL",
     "gemini": "GOOGLE_GEMINI_BASE_URL",
 }
-_KEY_VARIABLES: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
+_KEY_VARIABLES: Final = {
+    "openai": "OPENAI_API_KEY",
+    "anthropic": "ANTHROPIC_API_KEY",
+    "gemini": "GEMINI_API_KEY",
+    "ollama": "OLLAMA_API_KEY",
+}
+# The header of the key, and what is before the key in it; by default, it is a bearer token.
+_CREDENTIALS: Final = {"anthropic": ("x-api-key", ""), "gemini": ("x-goog-api-key", "")}
 # Never sent on: they concern one connection, or name this server.
 _CONNECTION_HEADERS: Final = frozenset(
     {
@@ -72,9 +83,13 @@ def find(provider: str) -> Upstream:
     """Return the provider as the server is configured, else the official one."""
     setting = configured_providers().get(provider)
     if setting is not None:
-        return Upstream(base_url=setting.base_url, key=api_key(setting), models=setting.models)
+        base_url = _ollama_url(setting.base_url) if setting.protocol == "ollama" else setting.base_url
+        return Upstream(base_url=base_url, key=api_key(setting), models=setting.models)
+    key = os.environ.get(_KEY_VARIABLES[provider], "")
+    if provider == "ollama":
+        return Upstream(base_url=_ollama_url(_OLLAMA_URL), key=key, models=())
     base_url = os.environ.get(_VARIABLES[provider]) or _BASE_URLS[provider]
-    return Upstream(base_url=base_url.rstrip("/"), key=os.environ.get(_KEY_VARIABLES[provider], ""), models=())
+    return Upstream(base_url=base_url.rstrip("/"), key=key, models=())
 
 
 def is_official(host: str) -> bool:
@@ -88,6 +103,11 @@ def protocol(provider: str) -> str:
     """Return the protocol of a provider that the server is configured with; empty if there is none of this name."""
     setting = configured_providers().get(provider)
     return "" if setting is None else setting.protocol
+
+
+def _ollama_url(root: str) -> str:
+    """Return the base URL of a server of Ollama: that of OpenAI's protocol, beside which it has its own."""
+    return root.removesuffix(_OLLAMA_VERSION) + _OLLAMA_VERSION
 
 
 def request_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> Headers:
@@ -115,8 +135,8 @@ def headers_for_other(headers: Iterable[tuple[bytes, bytes]], protocol: str, key
     Only those that describe the request, and the server's key: the agent's own is for its provider alone.
     """
     pairs = [(name, value) for name, value in request_headers(headers, "") if name in _NEUTRAL_HEADERS]
-    credential = ("x-api-key", key) if protocol == "anthropic" else ("authorization", f"Bearer {key}")
-    return [*pairs, *([credential] if key else [])]
+    name, prefix = _CREDENTIALS.get(protocol, ("authorization", "Bearer "))
+    return [*pairs, *([(name, prefix + key)] if key else [])]
 
 
 def answer_headers(headers: Iterable[tuple[str, str]]) -> list[tuple[bytes, bytes]]:

@@ -15,6 +15,7 @@ ADDRESSES: Final = {
     "ANTHROPIC_API_BASE": "/anthropic",
     "GOOGLE_GEMINI_BASE_URL": "/gemini",
     "GEMINI_API_BASE": "/gemini",
+    "OLLAMA_HOST": "/ollama",
 }
 _SWITCHES: Final = {
     # What these send goes to other hosts than the gateway.

@@ -79,6 +79,22 @@ def assemble_content(chunks: list[Any]) -> dict[str, Any]:
     return {**answer, "candidates": [{**candidate, "content": {"role": "model", "parts": parts}}]}
 
 
+def assemble_lines(events: list[Any]) -> dict[str, Any]:
+    """Return an answer of Ollama from the lines of its stream: a message, or the text of a completion."""
+    answer: dict[str, Any] = {}
+    texts: dict[str, Any] = {}
+    message: dict[str, Any] = {}
+    for event in map(as_json_value, events):
+        answer |= event
+        _merge(texts, {name: event[name] for name in ("response", "thinking") if name in event})
+        delta = dict(event.get("message") or {})
+        calls = [*(message.get("tool_calls") or ()), *(delta.pop("tool_calls", None) or ())]
+        _merge(message, delta)
+        if calls:
+            message["tool_calls"] = calls
+    return {**answer, **texts, **({"message": message} if message else {})}
+
+
 def _merge(target: dict[str, Any], delta: dict[str, Any]) -> None:
     """Add a delta: texts are appended, list items joined by their index, and other values replaced."""
     for key, value in delta.items():

@@ -16,7 +16,7 @@ from forkpoint.vocabulary import LANE, MCP_FAILURE, MCP_MESSAGES, OUTPUT_FORM
 from replay.core.graph import CHECKS
 from replay.reruns.core.built_responses import StepAnswer
 from replay.reruns.core.checks import Check
-from replay.reruns.core.playback import is_event_stream, move_marks, rename_body
+from replay.reruns.core.playback import is_event_stream, is_stream_type, move_marks, rename_body
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest, may_be_equal
 from replay.reruns.core.renaming import Renaming
 from replay.store import mcp_servers
@@ -38,7 +38,6 @@ from traces.storage import artifacts, bulk
 REQUEST_HEADERS: Final = "request_headers"
 # Why the body of a request could not be read, so that the input of its step is empty.
 UNREADABLE_REQUEST: Final = "unreadable_request"
-STREAM: Final = "text/event-stream"
 _REQUEST_COLUMNS: Final = (
     "sequence_no",
     "tool_name",
@@ -96,7 +95,7 @@ class RecordedResponse:
 
     @property
     def is_stream(self) -> bool:
-        has_type = any(name == "content-type" and value.lower().startswith(STREAM) for name, value in self.headers)
+        has_type = any(name == "content-type" and is_stream_type(value) for name, value in self.headers)
         return has_type or is_event_stream(self.body)
 
 

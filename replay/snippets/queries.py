@@ -1,12 +1,9 @@
 """Build the snippets of a stored step."""
 
-import os
 from typing import Final
-from urllib.parse import quote
 
 from replay.live import providers
 from replay.live.providers import ModelCall, Provider
-from replay.snippets.core import gemini
 from replay.snippets.core.api_request import ApiKey, ApiRequest
 from replay.snippets.core.python_code import tool_call
 from replay.snippets.core.schemas import StepSnippets
@@ -18,7 +15,8 @@ from traces.models import Step
 from traces.payloads.messages import ModelRequest
 from traces.storage import artifacts
 
-_GEMINI_URL: Final = "https://generativelanguage.googleapis.com"
+# The header of the key, and what is before the key in it; by default, it is a bearer token.
+_CREDENTIALS: Final = {"anthropic": ("x-api-key", ""), "gemini": ("x-goog-api-key", "")}
 _ANTHROPIC_HEADERS: Final = {"anthropic-version": "2023-06-01"}
 
 
@@ -41,9 +39,6 @@ def _model_snippets(step: Step, input: JSONValue, attributes: JSONObject) -> Ste
     if not ModelRequest(input).messages:
         return StepSnippets(problem="The messages of this step were not recorded.")
     body: JSONObject = {**as_object(input), "messages": list(ModelRequest(input).messages)}
-    if step.provider == "google" or (not step.provider and step.model.startswith(("gemini", "models/gemini"))):
-        request = _gemini_request(step.model, body)
-        return StepSnippets(curl=request.as_curl(), python=request.as_python())
     provider = providers.address_of(step.provider, step.model)
     if provider is None:
         detail = f"the provider “{step.provider}”" if step.provider else "a provider of this model"
@@ -61,31 +56,11 @@ def _request(provider: Provider, call: ModelCall, attributes: JSONObject) -> Api
     # The provider keeps the messages before it.
     if call.is_response and (previous := member(attributes, "request", "previous_response_id")):
         body["previous_response_id"] = previous
-    if provider.protocol == "openai":
-        path = "responses" if call.is_response else "chat/completions"
-        return ApiRequest(
-            url=f"{provider.base_url}/{path}", body=body, key=_bearer(provider), headers={}, left_out=left_out
-        )
-    key = ApiKey(header="x-api-key", variable=provider.api_key_env) if provider.api_key_env else None
+    header, prefix = _CREDENTIALS.get(provider.protocol, ("Authorization", "Bearer "))
     return ApiRequest(
-        url=f"{provider.base_url}/v1/messages", body=body, key=key, headers=_ANTHROPIC_HEADERS, left_out=left_out
-    )
-
-
-def _bearer(provider: Provider) -> ApiKey | None:
-    if not provider.api_key_env:
-        return None
-    return ApiKey(header="Authorization", prefix="Bearer ", variable=provider.api_key_env)
-
-
-def _gemini_request(model: str, input: JSONObject) -> ApiRequest:
-    body, left_out = gemini.body(input)
-    # The variable of Google's own client.
-    base_url = os.environ.get("GOOGLE_GEMINI_BASE_URL", _GEMINI_URL).rstrip("/")
-    return ApiRequest(
-        url=f"{base_url}/v1beta/models/{quote(model.removeprefix('models/'), safe='')}:generateContent",
+        url=provider.base_url + providers.request_path(provider.protocol, call),
         body=body,
-        key=ApiKey(header="x-goog-api-key", variable="GEMINI_API_KEY"),
-        headers={},
+        key=ApiKey(header=header, prefix=prefix, variable=provider.api_key_env) if provider.api_key_env else None,
+        headers=_ANTHROPIC_HEADERS if provider.protocol == "anthropic" else {},
         left_out=left_out,
     )

@@ -10,6 +10,7 @@ from cockpit.gateway import upstreams
 from cockpit.gateway.events import Outcome
 from cockpit.gateway.refusals import Refusal
 from cockpit.http.transfer.asgi import Message, Send
+from replay.reruns.core.playback import is_stream_type
 
 _SLOW_CLIENT_S: Final = 30.0
 
@@ -82,7 +83,7 @@ class Answer:
             marks=self._marks,
             body=self.body,
             encoding=self._encoding,
-            is_stream=self.media_type.startswith("text/event-stream"),
+            is_stream=is_stream_type(self.media_type),
             error=error or self._loss,
             is_cut=bool(self.status) and (bool(self._loss) or not self.is_complete),
         )

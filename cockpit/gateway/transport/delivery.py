@@ -9,6 +9,7 @@ from cockpit.gateway.answers import end_of_events
 from cockpit.gateway.refusals import Refusal
 from cockpit.gateway.transport.asgi import respond
 from cockpit.http.transfer.asgi import Message, Send
+from replay.reruns.core.playback import is_stream_type
 
 _SLOW_CLIENT_S: Final = 30.0
 
@@ -27,6 +28,7 @@ class Delivery:
         self._turn = turn
         self._check = check
         self.is_stream = False
+        self._media_type = ""
         self.is_refused = False
         # The beginning of an event. One may have megabytes, and arrives in small pieces.
         self._rest = bytearray()
@@ -35,7 +37,9 @@ class Delivery:
     async def pass_on(self, message: Message) -> None:
         """Send a message of the answer, or hold it until the answer is stored."""
         if message["type"] == "http.response.start":
-            self.is_stream = _is_stream(message)
+            self._media_type = _header(message, b"content-type")
+            # A compressed one cannot be read on the way.
+            self.is_stream = is_stream_type(self._media_type) and not _header(message, b"content-encoding")
             if self.is_stream:
                 await self._turn()
                 await self._send(message)
@@ -53,7 +57,7 @@ class Delivery:
         # An end of up to four bytes may have begun in the piece before.
         start = max(0, len(self._rest) - 3)
         self._rest += piece
-        end = len(self._rest) if is_end else end_of_events(self._rest, start)
+        end = len(self._rest) if is_end else end_of_events(self._rest, start, self._media_type)
         events = bytes(self._rest[:end])
         del self._rest[:end]
         if events and (refusal := await self._check(events)):
@@ -77,10 +81,5 @@ class Delivery:
                     await self._send(message)
 
 
-def _is_stream(message: Message) -> bool:
-    """Return whether an answer is a stream that can be read on the way: no compressed one."""
-    headers = dict(message["headers"])
-    return (
-        headers.get(b"content-type", b"").lower().startswith(b"text/event-stream")
-        and b"content-encoding" not in headers
-    )
+def _header(message: Message, name: bytes) -> str:
+    return str(dict(message["headers"]).get(name, b"").decode("latin-1")).lower()

@@ -1,4 +1,6 @@
-"""Live model calls, through any provider with the OpenAI or the Anthropic protocol."""
+"""Live model calls, through any provider with the protocol of OpenAI, Anthropic, Gemini or Ollama."""
+
+from urllib.parse import quote
 
 from replay.live.providers.configuration import (
     VENDORS,
@@ -35,6 +37,7 @@ __all__ = [
     "provider_for",
     "register",
     "request_body",
+    "request_path",
     "unregister",
     "warm",
 ]
@@ -61,13 +64,34 @@ def left_out(call: ModelCall) -> tuple[str, ...]:
 
 def request_body(protocol: Protocol, call: ModelCall) -> tuple[JSONObject, tuple[str, ...]]:
     """Return the JSON that a protocol sends, and the names of the parameters that it cannot express."""
-    from replay.live.providers import anthropic_protocol, openai_protocol, responses_protocol  # noqa: PLC0415 - as above
+    from replay.live.providers import (  # noqa: PLC0415 - as above
+        anthropic_protocol,
+        gemini_protocol,
+        ollama_protocol,
+        openai_protocol,
+        responses_protocol,
+    )
 
     if protocol == "openai":
         return responses_protocol.request(call) if call.is_response else openai_protocol.request(call)
-    arguments, names = anthropic_protocol.request(call)
-    extra = arguments.pop("extra_body")
-    return {**arguments, **extra}, names
+    if protocol == "anthropic":
+        arguments, names = anthropic_protocol.request(call)
+        extra = arguments.pop("extra_body")
+        return {**arguments, **extra}, names
+    return gemini_protocol.request(call) if protocol == "gemini" else ollama_protocol.request(call)
+
+
+def request_path(protocol: Protocol, call: ModelCall) -> str:
+    """Return the path below a provider's base URL to which the JSON goes, for an answer that is no stream."""
+    match protocol:
+        case "openai":
+            return "/responses" if call.is_response else "/chat/completions"
+        case "anthropic":
+            return "/v1/messages"
+        case "gemini":
+            return f"/v1beta/models/{quote(call.model.removeprefix('models/'), safe='')}:generateContent"
+        case "ollama":
+            return "/api/chat"
 
 
 def warm() -> None:

@@ -1,4 +1,4 @@
-"""One attempt at a live model call, through the official SDK of the provider's protocol."""
+"""One attempt at a live model call, through the official SDK of the provider's protocol where there is one."""
 
 import time
 from collections.abc import Callable
@@ -10,7 +10,14 @@ import orjson
 from django.db import Error as DatabaseError
 
 from replay.live import egress, pricing
-from replay.live.providers import anthropic_protocol, openai_protocol, responses_protocol
+from replay.live.providers import (
+    anthropic_protocol,
+    gemini_protocol,
+    json_streams,
+    ollama_protocol,
+    openai_protocol,
+    responses_protocol,
+)
 from replay.live.providers.configuration import api_key, configured_providers
 from replay.live.providers.failures import INCOMPLETE, Interruption, classify, garbage
 from replay.live.providers.types import (
@@ -27,16 +34,6 @@ from traces.core.canonical import NotCanonical, digest
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject
 
-_CONNECT_S: Final = 10.0
-# Limits for servers that never stop sending; no recorded answer comes near them.
-_MOST_CHARACTERS: Final = 4_000_000
-_MOST_BYTES: Final = 128 * 1024 * 1024  # the protocols need many bytes per character
-_LONGEST_S: Final = 1800.0
-_STREAM: Final = "text/event-stream"
-_JSON: Final = "application/json"
-# Small: one client per configured provider, and another one whenever its key changes.
-_clients: dict[tuple[Provider, str], Any] = {}
-
 
 class _Assembly(Protocol):
     def add(self, piece: Any) -> int: ...
@@ -47,6 +44,24 @@ class _Protocol(Protocol):
     def request(self, call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]: ...
     def Assembly(self, provider: Provider, on_text: OnText) -> _Assembly: ...  # noqa: N802 - a class
     def pieces(self, body: JSONObject) -> list[JSONObject]: ...
+
+
+class _NativeProtocol(_Protocol, Protocol):
+    def address(self, provider: Provider, call: ModelCall) -> str: ...
+    def credentials(self, key: str) -> dict[str, str]: ...
+
+
+_CONNECT_S: Final = 10.0
+# Limits for servers that never stop sending; no recorded answer comes near them.
+_MOST_CHARACTERS: Final = 4_000_000
+_MOST_BYTES: Final = 128 * 1024 * 1024  # the protocols need many bytes per character
+_LONGEST_S: Final = 1800.0
+_STREAMS: Final = frozenset({"text/event-stream", "application/x-ndjson"})
+# Providers that are asked without an SDK.
+_NATIVE: Final[dict[str, _NativeProtocol]] = {"gemini": gemini_protocol, "ollama": ollama_protocol}
+_JSON: Final = "application/json"
+# Small: one client per configured provider, and another one whenever its key changes.
+_clients: dict[tuple[Provider, str], Any] = {}
 
 
 def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> ModelAnswer:
@@ -66,7 +81,7 @@ def answer(call: ModelCall, *, on_text: OnText, cancelled: IsCancelled) -> Model
 
 def warm() -> None:
     """Import the SDKs of the configured providers, which takes seconds, before the first call needs them."""
-    for protocol in {provider.protocol for provider in configured_providers().values()}:
+    for protocol in {provider.protocol for provider in configured_providers().values()} - _NATIVE.keys():
         _sdk(protocol)
 
 
@@ -92,7 +107,7 @@ def _stream_answer(
         client = _client(provider, key)
         with (
             egress.read_limits(check, max_bytes=_MOST_BYTES, max_s=_LONGEST_S),
-            _open_stream(client, protocol, arguments) as stream,
+            _open_stream(client, provider, call, arguments) as stream,
         ):
             return _read(provider, stream, protocol, on_text, check), left_out
     except (Cancelled, DatabaseError):
@@ -119,7 +134,7 @@ def _read(
     try:
         return assembly.result(is_whole=is_whole)
     except ProviderError as error:
-        if error.code == INCOMPLETE and kind.lower() != _STREAM:
+        if error.code == INCOMPLETE and kind.lower() not in _STREAMS:
             raise garbage(provider, f"its content type is “{kind[:80]}”, not an event stream") from error
         raise
 
@@ -159,39 +174,47 @@ def _model_answer(
 
 
 def _protocol(provider: Provider, call: ModelCall) -> _Protocol:
+    if provider.protocol in _NATIVE:
+        return _NATIVE[provider.protocol]
     if provider.protocol == "anthropic":
         return anthropic_protocol
     return responses_protocol if call.is_response else openai_protocol
 
 
-def _open_stream(client: Any, protocol: _Protocol, arguments: dict[str, Any]) -> Any:
-    if protocol is responses_protocol:
+def _open_stream(client: Any, provider: Provider, call: ModelCall, arguments: dict[str, Any]) -> Any:
+    if native := _NATIVE.get(provider.protocol):
+        headers = native.credentials(api_key(provider))
+        return json_streams.open_stream(client, native.address(provider, call), headers, arguments)
+    if provider.protocol == "anthropic":
+        return client.messages.create(**arguments, stream=True)
+    if call.is_response:
         # By default, the provider would keep the answer for weeks.
         return client.responses.create(extra_body={**arguments, "store": False}, stream=True)
-    if protocol is openai_protocol:
-        # In `extra_body`, which the SDK sends as it is. In its own arguments, it looks for keys to rename: that takes
-        # 0.2 ms per message of a history.
-        return client.chat.completions.create(
-            model=arguments["model"],
-            messages=[],
-            extra_body=arguments,
-            stream=True,
-            stream_options={"include_usage": True},
-        )
-    return client.messages.create(**arguments, stream=True)
+    # In `extra_body`, which the SDK sends as it is. In its own arguments, it looks for keys to rename: that takes
+    # 0.2 ms per message of a history.
+    return client.chat.completions.create(
+        model=arguments["model"],
+        messages=[],
+        extra_body=arguments,
+        stream=True,
+        stream_options={"include_usage": True},
+    )
 
 
 def _client(provider: Provider, key: str) -> Any:
-    """Return the SDK's client, cached so that the next call reuses its connection.
+    """Return the SDK's client, or a plain one for a provider without an SDK.
 
-    A key is always passed: without one the SDKs would look up credentials for another host.
+    It is cached, so that the next call reuses its connection. A key is always passed: without one the SDKs would look
+    up credentials for another host.
     """
     if (provider, key) not in _clients:
         destination = egress.Destination(host=urlsplit(provider.base_url).hostname or "", operator=provider.operator)
         transport = egress.client([destination], connect_s=_CONNECT_S, read_s=provider.timeout_s)
-        client = _sdk(provider.protocol)(
-            api_key=key or "none", base_url=provider.base_url, max_retries=0, http_client=transport
-        )
+        if provider.protocol in _NATIVE:
+            client: Any = transport
+        else:
+            sdk = _sdk(provider.protocol)
+            client = sdk(api_key=key or "none", base_url=provider.base_url, max_retries=0, http_client=transport)
         _clients.setdefault((provider, key), client)
     return _clients[provider, key]
 

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, get_args
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -16,17 +16,25 @@ from replay.live.providers.types import Protocol, Provider
 from traces.core.json_access import is_number
 
 _KEYS: Final = frozenset({"protocol", "base_url", "api_key_env", "models", "description", "timeout_s"})
-_PROTOCOLS: Final = ("openai", "anthropic")
+_PROTOCOLS: Final[tuple[str, ...]] = get_args(Protocol)
 _OFFICIAL: Final[dict[str, tuple[Protocol, str]]] = {
     "openai": ("openai", "https://api.openai.com/v1"),
     "anthropic": ("anthropic", "https://api.anthropic.com"),
-    "google": ("openai", "https://generativelanguage.googleapis.com/v1beta/openai"),
+    "google": ("gemini", "https://generativelanguage.googleapis.com"),
 }
 # Whose own addresses the gateway knows.
 VENDORS: Final = frozenset(_OFFICIAL)
 _KEY_VARIABLES: Final = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "google": "GEMINI_API_KEY"}
-# Google's own variable is the address of its other protocol.
-_URL_VARIABLES: Final = {"openai": "OPENAI_BASE_URL", "anthropic": "ANTHROPIC_BASE_URL"}
+_URL_VARIABLES: Final = {
+    "openai": "OPENAI_BASE_URL",
+    "anthropic": "ANTHROPIC_BASE_URL",
+    "google": "GOOGLE_GEMINI_BASE_URL",
+}
+# Ollama needs no key, so that its address configures it.
+_OLLAMA_VARIABLE: Final = "OLLAMA_HOST"
+_OLLAMA_PORT: Final = 11434
+# A server that listens everywhere is reached on this machine.
+_ANY_ADDRESSES: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 # Providers of model families, for recordings that name only the model.
 _FAMILIES: Final = (
     (re.compile(r"(gpt-|o[1-9](-|$)|chatgpt-)"), "openai"),
@@ -98,11 +106,35 @@ def _only_provider(model: str, providers: Mapping[str, Provider]) -> Provider | 
 
 
 def _official() -> dict[str, Provider]:
-    return {
+    vendors = {
         name: _official_provider(name, protocol, url)
         for name, (protocol, url) in _OFFICIAL.items()
         if os.environ.get(_KEY_VARIABLES[name])
     }
+    host = os.environ.get(_OLLAMA_VARIABLE, "").strip()
+    return {**vendors, "ollama": _ollama(host)} if host else vendors
+
+
+def _ollama(host: str) -> Provider:
+    url = _base_url(ollama_url(host), _OLLAMA_VARIABLE)
+    return Provider(name="ollama", protocol="ollama", base_url=url, api_key_env="OLLAMA_API_KEY")
+
+
+def ollama_url(host: str) -> str:
+    """Return the address of a server from the spellings of Ollama: `gpu`, `:8080`, `0.0.0.0:8080`, `https://gpu/path`.
+
+    >>> ollama_url("gpu")
+    'http://gpu:11434'
+    """
+    scheme, separator, rest = host.rpartition("://")
+    try:
+        parts = urlsplit(f"{scheme or 'http'}://{rest}")
+        name, port = parts.hostname or "127.0.0.1", parts.port or (None if separator else _OLLAMA_PORT)
+    except ValueError:
+        return host
+    name = _ANY_ADDRESSES.get(name, name)
+    place = f"[{name}]" if ":" in name else name
+    return f"{parts.scheme}://{place}{f':{port}' if port else ''}{parts.path}".rstrip("/")
 
 
 def _official_provider(name: str, protocol: Protocol, url: str) -> Provider:
@@ -124,9 +156,8 @@ def _operator_provider(name: str, entry: Mapping[str, Any]) -> Provider:
             f"{location} has unknown keys ({', '.join(unknown)}): use {', '.join(sorted(_KEYS))}."
         )
     if entry.get("protocol") not in _PROTOCOLS:
-        raise ImproperlyConfigured(
-            f"{location}.protocol is {format_value(entry.get('protocol', ''))}: set it to openai or anthropic."
-        )
+        value = format_value(entry.get("protocol", ""))
+        raise ImproperlyConfigured(f"{location}.protocol is {value}: set it to one of {', '.join(_PROTOCOLS)}.")
     return Provider(
         name=name,
         protocol=entry["protocol"],

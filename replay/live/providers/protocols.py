@@ -1,18 +1,21 @@
 """Which providers can answer the requests of an agent that speaks the protocol of its own."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from replay.live.providers.configuration import address_of, configured_providers
 from replay.live.providers.types import Protocol
 
-# Agents ask Google in its own protocol, replays in OpenAI's.
-_OWN_PROTOCOLS: Final = {"google": "gemini"}
+# Under the name with which its APIs begin.
+_NAMES: Final = {"google": "gemini"}
+# Servers with a protocol of their own may have that of OpenAI beside it.
+_SECOND_PROTOCOLS: Final[Mapping[Protocol, Protocol]] = {"ollama": "openai"}
 
 
 def protocol_of(provider: str) -> str:
     """Return the protocol in which agents ask a recorded provider; empty if it is unknown."""
-    if provider in _OWN_PROTOCOLS:
-        return _OWN_PROTOCOLS[provider]
+    if provider in _NAMES:
+        return _NAMES[provider]
     setting = address_of(provider, "")
     return "" if setting is None else setting.protocol
 
@@ -26,5 +29,7 @@ def provider_problem(name: str) -> str:
 
 def foreign_protocol(name: str, agent_protocol: str) -> Protocol | None:
     """Return the protocol of a configured provider that does not speak an agent's; None if it does."""
-    protocol = configured_providers()[name].protocol
-    return None if protocol == agent_protocol else protocol
+    own_protocol = configured_providers()[name].protocol
+    protocol = _SECOND_PROTOCOLS.get(own_protocol, own_protocol)
+    speaks_it = _NAMES.get(agent_protocol, agent_protocol) in {own_protocol, protocol}
+    return None if speaks_it else protocol

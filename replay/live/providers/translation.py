@@ -16,8 +16,12 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.model_calls import Answer
 from traces.importers.formats.tracing.client_calls import model_answer
 
-_APIS: Final[Mapping[Protocol, str]] = {"openai": "openai.chat", "anthropic": "anthropic.messages"}
-PATHS: Final[Mapping[Protocol, str]] = {"openai": "/chat/completions", "anthropic": "/v1/messages"}
+_APIS: Final[Mapping[Protocol, str]] = {
+    "openai": "openai.chat",
+    "anthropic": "anthropic.messages",
+    "gemini": "google.generate_content",
+    "ollama": "ollama.chat",
+}
 # What only the agent's own provider understands, by the member of the request.
 _OWN_MEMBERS: Final = {
     "cache_control": "marks of its cache (cache_control)",

@@ -7,7 +7,7 @@ from typing import Literal
 
 from traces.core.json_types import JSONObject
 
-Protocol = Literal["openai", "anthropic"]
+Protocol = Literal["openai", "anthropic", "gemini", "ollama"]
 OnText = Callable[[str], None]
 IsCancelled = Callable[[], bool]
 

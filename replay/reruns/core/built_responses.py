@@ -265,6 +265,35 @@ def _content_events(document: JSONObject) -> Iterator[bytes]:
     yield _event(document)
 
 
+def _ollama_message(answer: StepAnswer, text: str) -> JSONObject:
+    """Return a document of Ollama's chat."""
+    calls: list[JSONValue] = [
+        {"function": {"name": call.get("name"), "arguments": as_object(call.get("arguments"))}} for call in answer.calls
+    ]
+    message: JSONObject = {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
+    return _ollama_answer(answer, {"message": message})
+
+
+def _ollama_completion(answer: StepAnswer, text: str) -> JSONObject:
+    return _ollama_answer(answer, {"response": text})
+
+
+def _ollama_answer(answer: StepAnswer, content: JSONObject) -> JSONObject:
+    counts: JSONObject = {"prompt_eval_count": answer.tokens_in, "eval_count": answer.tokens_out}
+    times: JSONObject = dict.fromkeys(("total_duration", "load_duration", "prompt_eval_duration", "eval_duration"), 0)
+    reason = "length" if answer.stored_reason == "length" else "stop"
+    head: JSONObject = {"model": answer.model, "created_at": "1970-01-01T00:00:00Z"}
+    return {**head, **content, "done": True, "done_reason": reason, **times, **counts}
+
+
+def _ollama_lines(document: JSONObject) -> Iterator[bytes]:
+    head: JSONObject = {name: document[name] for name in ("model", "created_at")}
+    end: JSONObject = {"message": {"role": "assistant", "content": ""}} if "message" in document else {"response": ""}
+    content: JSONObject = {name: document[name] for name in end}
+    yield orjson.dumps({**head, **content, "done": False}) + b"\n"
+    yield orjson.dumps({**document, **end}) + b"\n"
+
+
 def _event(event: JSONObject) -> bytes:
     name = f"event: {event['type']}\n".encode() if "type" in event else b""
     return name + b"data: " + orjson.dumps(event) + b"\n\n"
@@ -281,9 +310,13 @@ _BUILDERS: Final[dict[str, Callable[[StepAnswer, str], JSONObject]]] = {
     "openai.responses": _response,
     "anthropic.messages": _message,
     "google.generate_content": _content,
+    "ollama.chat": _ollama_message,
+    "ollama.generate": _ollama_completion,
 }
 _EVENTS: Final[dict[str, Callable[[JSONObject], Iterator[bytes]]]] = {
     "openai.responses": _response_events,
     "anthropic.messages": _message_events,
     "google.generate_content": _content_events,
+    "ollama.chat": _ollama_lines,
+    "ollama.generate": _ollama_lines,
 }

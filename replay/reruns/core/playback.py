@@ -15,13 +15,17 @@ from traces.core.json_types import JSONValue
 
 # Members that contain the next piece of a text; all others are complete in each event.
 _PIECES: Final = frozenset(
-    {"arguments", "content", "delta", "partial_json", "reasoning", "reasoning_content", "refusal", "text", "thinking"}
+    {"arguments", "content", "delta", "partial_json", "reasoning", "reasoning_content", "refusal", "response", "text"}
+    | {"thinking"}
 )
 # What tells the texts of a stream apart.
 _INDEXES: Final = frozenset({"index", "output_index", "content_index", "summary_index", "item_id", "type"})
 _DATA: Final = b"data:"
 # Of an event; the last one is a comment.
 _FIELDS: Final = (_DATA, b"event:", b"id:", b"retry:", b":")
+# Types of streams: server-sent events, and a line of JSON for each event.
+EVENT_STREAM: Final = "text/event-stream"
+LINE_STREAM: Final = "application/x-ndjson"
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _NEWLINE: Final = ord("\n")
 Container = dict[str, JSONValue] | list[JSONValue]
@@ -48,7 +52,7 @@ def rename_body(body: bytes, renaming: Renaming) -> bytes:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
-        return body
+        return _rename_stream(body, renaming)
     result = rename(document, renaming)
     return body if result == document else orjson.dumps(result)
 
@@ -68,6 +72,11 @@ def is_event_stream(body: bytes) -> bool:
     return body.removeprefix(BYTE_ORDER_MARK).lstrip(b"\r\n").startswith(_FIELDS)
 
 
+def is_stream_type(media_type: str) -> bool:
+    """Return whether a response with this type comes in events."""
+    return media_type.lower().startswith((EVENT_STREAM, LINE_STREAM))
+
+
 def rename(value: JSONValue, renaming: Renaming) -> JSONValue:
     """Return a value of the recording with the new values."""
     if isinstance(value, str):
@@ -78,7 +87,7 @@ def rename(value: JSONValue, renaming: Renaming) -> JSONValue:
 
 
 def _rename_stream(body: bytes, renaming: Renaming) -> bytes:
-    """Rename in every event, also values that are spread over several."""
+    """Rename in every event, also values that are spread over several. What is in no event stays as it is."""
     lines = body.split(b"\n")
     events: dict[int, JSONValue] = {
         number: event for number, line in enumerate(lines) if (event := _event(line)) is not None
@@ -88,15 +97,17 @@ def _rename_stream(body: bytes, renaming: Renaming) -> bytes:
         changed_lines |= _rename_pieces(leaves, renaming)
     for number in changed_lines:
         ending = b"\r" if lines[number].endswith(b"\r") else b""
-        lines[number] = _DATA + b" " + orjson.dumps(events[number]) + ending
+        head = _DATA + b" " if lines[number].startswith(_DATA) else b""
+        lines[number] = head + orjson.dumps(events[number]) + ending
     return b"\n".join(lines)
 
 
 def _event(line: bytes) -> JSONValue:
-    if not line.startswith(_DATA):
+    """Return the event on a line: its data, or all of a line of JSON."""
+    if not line.startswith((_DATA, b"{")):
         return None
     try:
-        value: JSONValue = orjson.loads(line[len(_DATA) :])
+        value: JSONValue = orjson.loads(line.removeprefix(_DATA))
     except orjson.JSONDecodeError:
         return None
     return value

@@ -3,17 +3,20 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Final, Self
 
 import orjson
 
-from replay.reruns import recordings
 from replay.reruns.core.built_responses import StepAnswer, build_body
+from replay.reruns.core.playback import EVENT_STREAM, LINE_STREAM
 from replay.reruns.recordings import RecordedResponse
 from traces.core.json_access import as_object, as_objects, as_text
 from traces.core.json_types import JSONObject
 from traces.core.vocabulary import StepType
 from traces.importers.formats.tracing.client_calls import TOOL_APIS, model_request
+
+# Ollama's, whose streams are lines of JSON.
+_STREAMED_BY_DEFAULT: Final = frozenset({"ollama.chat", "ollama.generate"})
 
 
 class UnreadableRequest(Exception):
@@ -59,7 +62,8 @@ class AgentRequest:
 
     @property
     def is_streamed(self) -> bool:
-        return self.body.get("stream") is True or self.address_asks_for_events
+        stream = self.body.get("stream", self.api in _STREAMED_BY_DEFAULT)
+        return stream is True or self.address_asks_for_events
 
     @property
     def states_usage(self) -> bool:
@@ -105,7 +109,8 @@ class AgentRequest:
         )
         if not body:
             return None
-        media_type = recordings.STREAM if self.is_streamed else "application/json"
+        stream_type = LINE_STREAM if self.api in _STREAMED_BY_DEFAULT else EVENT_STREAM
+        media_type = stream_type if self.is_streamed else "application/json"
         return RecordedResponse(status=200, headers=[("content-type", media_type)], body=body)
 
     def form_refusal(self, subject: str) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 from replay.overrides.edits import Edits
 from replay.overrides.request_edits import apply_model_settings
-from replay.reruns.requests.request_formats import find_format
+from replay.reruns.requests.request_formats import RequestFormat, find_format
 from traces.core.json_access import as_list, as_object, as_objects
 from traces.core.json_types import JSONObject
 
@@ -33,23 +33,18 @@ def replace_results(api: str, body: JSONObject, results: Mapping[str, str]) -> J
 
 
 def _edit_settings(api: str, body: JSONObject, settings: JSONObject) -> JSONObject:
-    if api == "google.generate_content":
-        return _edit_gemini_settings(body, settings)
-    return _edit_members(api, body, settings)
-
-
-def _edit_gemini_settings(body: JSONObject, settings: JSONObject) -> JSONObject:
-    """Gemini has its parameters in an object of their own, and the model in the address: here it is a member."""
-    config = as_object(body.get("generationConfig"))
-    new_config = _edit_members("google.generate_content", config, settings)
-    absent = {*map(str, as_list(settings.get("unset")))}
-    outside: JSONObject = {name: new_config.pop(name) for name in ("model", "tools") if name in new_config}
-    rest = {name: value for name, value in body.items() if name != "generationConfig" and name not in absent}
-    return {**rest, **({"generationConfig": new_config} if new_config else {}), **outside}
-
-
-def _edit_members(api: str, body: JSONObject, settings: JSONObject) -> JSONObject:
     format = find_format(api)
+    if not format.parameters:
+        return _edit_members(format, body, settings)
+    config = as_object(body.get(format.parameters))
+    new_config = _edit_members(format, config, settings)
+    absent = {*map(str, as_list(settings.get("unset")))}
+    own_members: JSONObject = {name: new_config.pop(name) for name in format.own_members if name in new_config}
+    rest = {name: value for name, value in body.items() if name != format.parameters and name not in absent}
+    return {**rest, **({format.parameters: new_config} if new_config else {}), **own_members}
+
+
+def _edit_members(format: RequestFormat, body: JSONObject, settings: JSONObject) -> JSONObject:
     absent = {*map(str, as_list(settings.get("unset")))}
     names = {wire_name: name for name, wire_name in format.spellings.items()}
     content = {name: value for name, value in body.items() if name in _CONTENT and name not in absent}

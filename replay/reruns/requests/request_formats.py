@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Final, Protocol
 
-from replay.live.providers import anthropic_protocol, openai_protocol
+from replay.live.providers import anthropic_protocol, ollama_protocol, openai_protocol
 from replay.overrides.edits import Edits
 from replay.overrides.profile import MessageEdit
 from replay.overrides.request_edits import with_system
@@ -32,9 +32,15 @@ class CannotEdit(Exception):
 
 
 class RequestFormat(Protocol):
-    """One API. `spellings` are its names of parameters that it names differently."""
+    """One API. `spellings` are its names of parameters that it names differently.
+
+    `parameters` is the member of a request that has them; empty if they are beside the messages. `own_members` are the
+    settings that are not in it.
+    """
 
     spellings: Mapping[str, str]
+    parameters: str
+    own_members: Sequence[str]
 
     def with_messages(self, body: JSONObject, input: JSONObject, edits: Edits) -> JSONObject:
         """Return a request with the system prompt and messages of the edits; `input` is the request as a step's."""
@@ -57,6 +63,8 @@ class _Chat:
     """OpenAI's chat completions."""
 
     spellings: Mapping[str, str] = {}
+    parameters = ""
+    own_members: Sequence[str] = ()
 
     def with_messages(self, body: JSONObject, input: JSONObject, edits: Edits) -> JSONObject:
         wire_edits = replace(edits, messages=tuple(_in_wire_format(edit) for edit in edits.messages))
@@ -78,6 +86,8 @@ class _Responses:
     """OpenAI's responses."""
 
     spellings: Mapping[str, str] = {"max_tokens": "max_output_tokens"}
+    parameters = ""
+    own_members: Sequence[str] = ()
 
     def with_messages(self, body: JSONObject, input: JSONObject, edits: Edits) -> JSONObject:
         if edits.messages:
@@ -118,10 +128,13 @@ class _Gemini:
     """Gemini's `generateContent`, plain and streamed."""
 
     spellings: Mapping[str, str] = {"max_tokens": "maxOutputTokens", "top_p": "topP", "stop": "stopSequences"}
+    parameters = "generationConfig"
+    # The model is a part of the address.
+    own_members: Sequence[str] = ("model", "tools")
 
     def with_messages(self, body: JSONObject, input: JSONObject, edits: Edits) -> JSONObject:
         contents = as_list(body.get("contents"))
-        groups = [(_gemini_messages(content), [content]) for content in contents]
+        groups = [(_step_messages("google.generate_content", "contents", content), [content]) for content in contents]
         system, edited_contents = _edit_messages(input, groups, edits, gemini_contents)
         names = ("systemInstruction", "system_instruction")
         rest = {name: value for name, value in body.items() if name not in names}
@@ -154,6 +167,8 @@ class _Messages:
     """Anthropic's messages."""
 
     spellings: Mapping[str, str] = {"stop": "stop_sequences"}
+    parameters = ""
+    own_members: Sequence[str] = ()
 
     def with_messages(self, body: JSONObject, input: JSONObject, edits: Edits) -> JSONObject:
         if not edits.messages:
@@ -183,11 +198,50 @@ class _Messages:
         return {**fields, "content": [_with_result(block, "tool_use_id", "content", results) for block in blocks]}
 
 
+class _OllamaChat:
+    """Ollama's chat."""
+
+    spellings: Mapping[str, str] = {"max_tokens": "num_predict"}
+    parameters = "options"
+    own_members: Sequence[str] = ("model", "tools", "format", "think", "logprobs", "top_logprobs")
+
+    def with_messages(self, body: JSONObject, input: JSONObject, edits: Edits) -> JSONObject:
+        groups = [(_step_messages("ollama.chat", "messages", item), [item]) for item in _items(body, "messages")]
+        system, messages = _edit_messages(input, groups, edits, lambda message: [ollama_protocol.message_body(message)])
+        prompt: list[JSONValue] = [{"role": "system", "content": system}] if system else []
+        return {**body, "messages": [*prompt, *messages]}
+
+    def with_results(self, body: JSONObject, results: Mapping[str, str]) -> JSONObject:
+        messages = [_with_result(message, "tool_call_id", "content", results) for message in _items(body, "messages")]
+        return {**body, "messages": messages}
+
+    def tool(self, tool: JSONObject) -> JSONObject:
+        return openai_protocol.tool_body(tool)
+
+    def response_format(self, format: JSONValue) -> JSONObject:
+        return ollama_protocol.format_body(format)
+
+
+class _OllamaGenerate(_OllamaChat):
+    """Ollama's completions of a prompt."""
+
+    def with_messages(self, body: JSONObject, input: JSONObject, edits: Edits) -> JSONObject:
+        slots = edits.apply_to([[message] for message in as_list(input.get("messages"))])
+        messages = [as_object(message) for slot in slots for message in slot]
+        system = as_text(messages.pop(0).get("content")) if messages and messages[0].get("role") == "system" else ""
+        if [message.get("role") for message in messages] != ["user"]:
+            raise CannotEdit("a request of this API has one prompt, and no other messages")
+        edited_body = _with_member(body, "system", system)
+        return ollama_protocol.with_prompt(edited_body, messages[0]) if edits.messages else edited_body
+
+
 _FORMATS: Final[dict[str, RequestFormat]] = {
     "openai.chat": _Chat(),
     "openai.responses": _Responses(),
     "anthropic.messages": _Messages(),
     "google.generate_content": _Gemini(),
+    "ollama.chat": _OllamaChat(),
+    "ollama.generate": _OllamaGenerate(),
 }
 
 
@@ -232,9 +286,9 @@ def _take(messages: list[JSONValue], groups: Sequence[Group]) -> Iterator[Group]
         start += len(group)
 
 
-def _gemini_messages(content: JSONValue) -> list[JSONValue]:
-    request: JSONObject = {"contents": [content]}
-    return as_list(as_object(model_request({"request": request, "api": "google.generate_content"})).get("messages"))
+def _step_messages(api: str, name: str, item: JSONValue) -> list[JSONValue]:
+    """Return the messages of a step that an item of a conversation is; `name` is the member that has them."""
+    return as_list(as_object(model_request({"request": {name: [item]}, "api": api})).get("messages"))
 
 
 def _items(body: JSONObject, name: str) -> list[JSONValue]:

@@ -45,7 +45,7 @@ _NOT_PARAMETERS: Final = frozenset(
 REQUEST_ATTRIBUTES: Final = frozenset(
     {"stream", "stream_options", "metadata", "user", "store", "include", "conversation", "background", "truncation"}
     | {"previous_response_id", "service_tier", "safety_identifier", "prompt_cache_key", "betas", "container"}
-    | {"safetySettings", "cachedContent", "labels", "http_options"}
+    | {"safetySettings", "cachedContent", "labels", "http_options", "keep_alive"}
 )
 # Names of content that the provider stores, and that the request therefore does not have.
 STORED_CONTENT: Final = frozenset({"previous_response_id", "conversation", "cachedContent", "container", "thread"})

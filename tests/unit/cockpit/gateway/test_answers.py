@@ -46,6 +46,28 @@ def test_event_begins_the_calls_of_tools(api: str, event: Any, names: list[str])
     assert [*event_tool_names(api, events.encode())] == names
 
 
+OLLAMA_STREAM = b"""{"model":"m","message":{"role":"assistant","content":"","thinking":"Hm"},"done":false}
+{"model":"m","message":{"role":"assistant","content":"a"},"done":false}
+{"model":"m","message":{"role":"assistant","content":"b","tool_calls":[{"function":{"name":"erase"}}]},"done":false}
+{"model":"m","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop","eval_count":2}
+"""
+
+
+def test_lines_of_a_stream_are_its_events() -> None:
+    content = read_stream("ollama.chat", OLLAMA_STREAM)
+    message = {"role": "assistant", "content": "ab", "thinking": "Hm", "tool_calls": [{"function": {"name": "erase"}}]}
+    assert (content.answer, content.has_ended) == (
+        {"model": "m", "message": message, "done": True, "done_reason": "stop", "eval_count": 2},
+        True,
+    )
+    assert [*event_tool_names("ollama.chat", OLLAMA_STREAM)] == ["erase"]
+    cut_content = read_stream("ollama.chat", OLLAMA_STREAM[:-20])
+    assert (cut_content.has_ended, cut_content.error) == (False, "")
+    assert read_stream("ollama.generate", b'{"error":"out of memory"}\n').error == "out of memory"
+    completion = read_stream("ollama.generate", b'{"response":"a","done":false}\n{"response":"b","done":true}\n')
+    assert completion.answer == {"response": "ab", "done": True}
+
+
 def test_each_alternative_answer_counts() -> None:
     choices: JSONValue = [{"message": {"content": "a"}}, {"message": {"tool_calls": [CHAT_CALL]}}]
     assert [*tool_names("openai.chat", {"choices": choices})] == ["erase"]
@@ -55,6 +77,7 @@ def test_each_alternative_answer_counts() -> None:
 def test_rest_of_a_stream_is_no_event() -> None:
     assert end_of_events(bytearray(b"data: 1\n\ndata: 2\n\ndata"), 0) == 18
     assert end_of_events(bytearray(b"data: 1\r\n"), 0) == 0
+    assert end_of_events(bytearray(b'{"a":1}\n{"a":2}\n{"'), 0, "application/x-ndjson") == 16
 
 
 def test_half_a_character_does_not_cut_a_stream_off() -> None:

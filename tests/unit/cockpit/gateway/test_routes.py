@@ -32,6 +32,12 @@ def _protocol(provider: str) -> str:
             "/v1beta/models/g-2.5:generateContent",
             "google.generate_content",
         ),
+        ("ollama/api/chat", "/api/chat", "ollama.chat"),
+        ("ollama/api/tags", "/api/tags", "ollama.models"),
+        ("ollama/v1/chat/completions", "/chat/completions", "openai.chat"),
+        ("azure/api/generate", "/api/generate", "ollama.generate"),
+        ("azure/v1/rerank", "/rerank", "openai.rerank"),
+        ("azure/tokenize", "/tokenize", "openai.tokenize"),
         ("gemini/models/e:embedContent", "/v1beta/models/e:embedContent", "google.embed_content"),
         ("gemini/v1/models/g:streamGenerateContent", "/v1/models/g:streamGenerateContent", "google.generate_content"),
         ("gemini/models/g:generateContent", "/v1beta/models/g:generateContent", "google.generate_content"),
@@ -56,6 +62,8 @@ def test_operation_of_an_address(address: str, path: str, api: str) -> None:
         "my-models/openai/deployments/d-1/chat/completions",
         "openai/v1/../admin",
         "anthropic/v1/complete",
+        "my-models/api/chat",
+        "ollama/api/pull",
         "gemini/v1beta/models/a/b:generateContent",
     ],
 )
@@ -65,7 +73,7 @@ def test_other_operations_are_not_served(address: str) -> None:
     assert route.operation is None
 
 
-@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini"])
+@pytest.mark.parametrize("protocol", ["openai", "anthropic", "gemini", "ollama"])
 def test_served_paths_are_served(protocol: str) -> None:
     routes = [find_route(f"/gateway/s/{protocol}{path}", _protocol) for path in served_paths(protocol)]
     assert all(route is not None and route.operation is not None for route in routes)

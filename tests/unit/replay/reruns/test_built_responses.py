@@ -1,16 +1,19 @@
 """Responses in a provider's format, from the answers of steps."""
 
+import json
+
 import pytest
 
 from cockpit.gateway.answers import read_answer, read_stream
 from replay.reruns.core.built_responses import StepAnswer, build_body
+from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.formats.tracing.client_calls import model_answer
 
 CALL: JSONObject = {"id": "c1", "name": "look", "arguments": {"city": "Zürich", "days": 3}}
 
 
-APIS = ["openai.chat", "openai.responses", "anthropic.messages", "google.generate_content"]
+APIS = ["openai.chat", "openai.responses", "anthropic.messages", "google.generate_content", "ollama.chat"]
 
 
 @pytest.mark.parametrize("api", APIS)
@@ -35,8 +38,31 @@ def test_response_is_read_as_the_answer_it_was_built_from(api: str, is_streamed:
         response = read_answer(api, body)
     result = model_answer({"api": api, "response": response})
     assert result.output is not None
-    assert result.output["message"] == message
-    assert (result.usage.tokens_in, result.usage.tokens_out, result.usage.tokens_cached) == (3, 2, 1)
+    # Ollama's clients know no ids of calls, and no cached tokens.
+    has_ids = api != "ollama.chat"
+    assert result.output["message"] == (message if has_ids else _without_ids(message))
+    tokens = (result.usage.tokens_in, result.usage.tokens_out, result.usage.tokens_cached)
+    assert tokens == (3, 2, 1 if has_ids else None)
+
+
+def _without_ids(message: JSONValue) -> JSONObject:
+    fields = as_object(message)
+    calls: list[JSONValue] = [{**call, "id": ""} for call in as_objects(fields.get("tool_calls"))]
+    return {**fields, "tool_calls": calls} if calls else fields
+
+
+@pytest.mark.parametrize("is_streamed", [True, False])
+def test_completion_of_a_prompt_is_built(is_streamed: bool) -> None:
+    answer = StepAnswer(
+        output={"message": {"role": "assistant", "content": "Grüezi"}}, model="m", id="1", tokens_in=3, tokens_out=2
+    )
+    body = build_body("ollama.generate", answer, is_streamed=is_streamed, states_usage=True)
+    lines = [json.loads(line) for line in (body or b"").splitlines()]
+    assert ["".join(line["response"] for line in lines), lines[-1]["done"], len(lines)] == [
+        "Grüezi",
+        True,
+        1 + is_streamed,
+    ]
 
 
 @pytest.mark.parametrize("api", APIS)

@@ -4,7 +4,7 @@ from typing import Final
 
 import orjson
 
-from traces.core.json_access import as_list, as_object, as_text, first_member
+from traces.core.json_access import as_object, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.common.model_calls import (
     ANSWER_SETTINGS,
@@ -17,6 +17,7 @@ from traces.importers.common.model_calls import (
 )
 from traces.importers.common.transcript_messages import continuation
 from traces.importers.formats.chats.openai_items import normalize_openai_answer, normalize_openai_request
+from traces.importers.formats.model_apis import gemini_requests, ollama_calls
 
 # Operations of providers that no model answers: their calls are tool steps.
 TOOL_APIS: Final = frozenset(
@@ -27,12 +28,23 @@ TOOL_APIS: Final = frozenset(
         "google.count_tokens",
         "google.embed_content",
         "google.models",
+        "ollama.embed",
+        "ollama.embeddings",
+        "ollama.models",
+        "ollama.ps",
+        "ollama.show",
+        "ollama.version",
+        "openai.classify",
+        "openai.detokenize",
         "openai.embeddings",
         "openai.images",
         "openai.models",
         "openai.moderations",
+        "openai.pooling",
         "openai.rerank",
+        "openai.score",
         "openai.stored_response",
+        "openai.tokenize",
     }
 )
 # Of the event `model_called`, beside its request.
@@ -42,7 +54,6 @@ _USAGE_FIELDS: Final = ("usage", "usageMetadata")
 _HISTORIES: Final = ("messages", "input", "contents")
 # In shorter ones, to look for the messages costs more than they do.
 _SHORTEST_HISTORY: Final = 8
-_GEMINI_FIELDS: Final = {"systemInstruction": "system", "toolConfig": "tool_choice"}
 
 
 def model_request(payload: JSONObject) -> JSONValue:
@@ -81,9 +92,11 @@ def tool_fields(payload: JSONObject) -> JSONObject:
 def model_answer(payload: JSONObject) -> Answer:
     """Return the answer of a model step."""
     response = payload.get("response")
-    is_response = as_text(payload.get("api")) == "openai.responses" and isinstance(response, dict)
-    if is_response:
+    api = as_text(payload.get("api"))
+    if api == "openai.responses" and isinstance(response, dict):
         return normalize_openai_answer(as_object(response))
+    if api.startswith(ollama_calls.PREFIX):
+        response = ollama_calls.whole_answer(response)
     return normalize_answer(response, as_text(payload.get("finish_reason")))
 
 
@@ -93,7 +106,7 @@ def client_attributes(payload: JSONObject) -> JSONObject:
     fields: JSONObject = {
         "request": {key: value for key, value in request.items() if key in REQUEST_ATTRIBUTES},
         "response": {key: response[key] for key in RESPONSE_ATTRIBUTES if key in response},
-        "usage": first_member(response, *_USAGE_FIELDS),
+        "usage": first_member(response, *_USAGE_FIELDS) or ollama_calls.times(response),
     }
     return {key: value for key, value in fields.items() if value} | continuation(response)
 
@@ -106,39 +119,10 @@ def _with_settings(input: JSONObject, body: JSONObject) -> JSONObject:
 
 def _client_request(api: str, body: JSONObject) -> JSONObject:
     if api.startswith("google."):
-        return normalize_request(_flatten_gemini_request(body))
+        return normalize_request(gemini_requests.flatten_request(body))
+    if api.startswith(ollama_calls.PREFIX):
+        return normalize_request(ollama_calls.flatten_request(body))
     return normalize_openai_request(body) if api.startswith("openai.") else normalize_request(body)
-
-
-def _flatten_gemini_request(body: JSONObject) -> JSONObject:
-    """Give the fields of a Gemini request the places and names that other APIs have."""
-    parameters = dict(as_object(body.get("generationConfig")))
-    if (schema := first_member(parameters, "responseJsonSchema", "responseSchema")) is not None:
-        parameters["response_format"] = schema
-    parameters = {
-        key: value for key, value in parameters.items() if key not in {"responseJsonSchema", "responseSchema"}
-    }
-    fields: JSONObject = {
-        _GEMINI_FIELDS.get(key, key): value for key, value in body.items() if key != "generationConfig"
-    }
-    fields["tools"] = [_gemini_tool(tool) for tool in as_list(body.get("tools"))]
-    contents = fields.get("contents")
-    if not isinstance(contents, list):
-        fields["contents"] = [contents]
-    return {**fields, **parameters}
-
-
-def _gemini_tool(tool: JSONValue) -> JSONValue:
-    """Give the schemas of declared functions their common name."""
-    declarations = as_object(tool).get("functionDeclarations")
-    if not isinstance(declarations, list):
-        return tool
-    return {"functionDeclarations": [_gemini_function(as_object(declaration)) for declaration in declarations]}
-
-
-def _gemini_function(declaration: JSONObject) -> JSONObject:
-    schema = first_member(declaration, "parameters", "parametersJsonSchema", "parameters_json_schema")
-    return {**declaration, "parameters": schema}
 
 
 class SharedMessages:

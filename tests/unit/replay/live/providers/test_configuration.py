@@ -9,14 +9,16 @@ from pytest_django import Settings
 
 from replay.live import providers
 from replay.live.providers import Provider, provider_for
-from replay.live.providers.protocols import protocol_of
+from replay.live.providers.configuration import ollama_url
+from replay.live.providers.protocols import foreign_protocol, protocol_of
 
 LOCAL = {"protocol": "openai", "base_url": "http://127.0.0.1:8123/v1/", "models": ["m1"]}
 
 
 @pytest.fixture(autouse=True)
 def _no_keys(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
-    for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+    keys = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY")
+    for name in (*keys, "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "OLLAMA_HOST"):
         monkeypatch.delenv(name, raising=False)
     settings.PROVIDERS = {"local": LOCAL}
 
@@ -34,17 +36,40 @@ def test_official_providers_need_their_key(monkeypatch: pytest.MonkeyPatch) -> N
     assert "sk-ant-secret" not in repr(provider)
 
 
-def test_google_is_asked_in_the_protocol_of_openai(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_google_is_asked_in_its_own_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GEMINI_API_KEY", "k")
-    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1")
     assert name_for("google", "gemini-3-pro") == name_for("", "models/gemini-3-pro") == "google"
     provider = providers.configured_providers()["google"]
-    assert (provider.protocol, urlsplit(provider.base_url).path, provider.operator) == (
-        "openai",
-        "/v1beta/openai",
-        False,
-    )
+    assert (provider.protocol, urlsplit(provider.base_url).path, provider.operator) == ("gemini", "", False)
     assert protocol_of("google") == "gemini"
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1")
+    assert providers.configured_providers()["google"].operator
+
+
+def test_ollama_is_configured_by_its_address(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> None:
+    monkeypatch.setenv("OLLAMA_HOST", "gpu:8080")
+    provider = providers.configured_providers()["ollama"]
+    assert (provider.protocol, provider.base_url, provider.operator) == ("ollama", "http://gpu:8080", True)
+    assert foreign_protocol("ollama", "ollama") is foreign_protocol("ollama", "openai") is None
+    assert foreign_protocol("ollama", "anthropic") == "openai"
+    settings.PROVIDERS = {"ollama": LOCAL}
+    assert providers.configured_providers()["ollama"].protocol == "openai"
+    assert foreign_protocol("ollama", "ollama") == "openai"
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("gpu", "http://gpu:11434"),
+        (":8080", "http://127.0.0.1:8080"),
+        ("0.0.0.0:8080", "http://127.0.0.1:8080"),
+        ("[::]", "http://[::1]:11434"),
+        ("https://gpu/models/", "https://gpu/models"),
+        ("http://gpu:80", "http://gpu:80"),
+    ],
+)
+def test_spellings_of_the_address_of_ollama(host: str, url: str) -> None:
+    assert ollama_url(host) == url
 
 
 def test_base_url_variable_belongs_to_operator(monkeypatch: pytest.MonkeyPatch) -> None:

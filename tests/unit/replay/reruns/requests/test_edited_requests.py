@@ -60,11 +60,23 @@ GEMINI: JSONObject = {
     "generationConfig": {"maxOutputTokens": 100},
     "safetySettings": [],
 }
+OLLAMA: JSONObject = {
+    "model": "m1",
+    "messages": [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Time?", "images": ["iVBORw0="]},
+        {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "clock", "arguments": {}}}]},
+        {"role": "tool", "tool_call_id": "c1", "tool_name": "clock", "content": "noon"},
+    ],
+    "options": {"num_predict": 50},
+    "think": True,
+}
 BODIES: dict[str, JSONObject] = {
     "openai.chat": CHAT,
     "openai.responses": RESPONSES,
     "anthropic.messages": MESSAGES,
     "google.generate_content": GEMINI,
+    "ollama.chat": OLLAMA,
 }
 
 
@@ -113,6 +125,29 @@ def test_settings_keep_the_spelling_of_the_request() -> None:
     }
     config = {"maxOutputTokens": 7, "stopSequences": ["END"], "top_k": 3}
     assert edit("google.generate_content", model=model) == {**GEMINI, "model": "m2", "generationConfig": config}
+
+
+def test_settings_of_ollama_are_options_or_beside_them() -> None:
+    model = {"model": "m2", "max_tokens": 7, "parameters": {"think": False, "top_k": 3}}
+    body = edit("ollama.chat", model={**model, "response_format": {"type": "json_object"}})
+    assert body == {
+        **OLLAMA,
+        **{"model": "m2", "options": {"num_predict": 7, "top_k": 3}, "think": False, "format": "json"},
+    }
+    assert edit("ollama.chat", model={"unset": ["think", "max_tokens"]}) == without(without(OLLAMA, "think"), "options")
+
+
+def test_prompt_of_a_completion_is_edited() -> None:
+    body: JSONObject = {"model": "m1", "system": "Be brief.", "prompt": "Time?", "images": ["iVBORw0="]}
+    input = step_input("ollama.generate", body)
+    edits = Edits(prompt={"system": "Be long."}, messages=(MessageEdit(op="replace", index=1, content="Date?"),))
+    assert edit_request("ollama.generate", body, input, edits) == {
+        **without(body, "images"),
+        **{"system": "Be long.", "prompt": "Date?"},
+    }
+    insertion = Edits(messages=(MessageEdit(op="insert", index=1, content="Now?"),))
+    with pytest.raises(CannotEdit, match="one prompt"):
+        edit_request("ollama.generate", body, input, insertion)
 
 
 def test_tools_are_offered_in_the_form_of_the_api() -> None:

@@ -132,3 +132,45 @@ def test_stored_conversation_is_linked(previous: Any) -> None:
     request: Any = {"messages": [USER], "parameters": previous}
     steps = link_conversations([first, RecordedStep(key="2", type=StepType.MODEL, name="m1", input=request)])
     assert [step.links for step in steps] == [(), ("1",)]
+
+
+def test_ollama_request_and_answer() -> None:
+    function = {"type": "function", "function": TOOL}
+    messages = [
+        {"role": "user", "content": USER["content"], "images": ["/9j/4A"]},
+        {"role": "assistant", "content": "", "thinking": "Hm.", "tool_calls": [{"function": CALL}]},
+        {"role": "tool", "tool_name": "get_order", "content": "sent"},
+    ]
+    body = {"model": "m1", "messages": messages, "tools": [function], "think": True, "keep_alive": "5m"}
+    options = {"options": {"num_predict": 9, "top_k": 3}, "format": {"type": "object"}}
+    response = {
+        "model": "m1",
+        "message": {"role": "assistant", "content": "Sent.", "thinking": "Hm."},
+        **{"done": True, "done_reason": "length", "total_duration": 5, "prompt_eval_count": 3, "eval_count": 2},
+    }
+    event = payload("ollama.chat", {**body, **options}, response)
+    image = {"type": "image_url", "image_url": {"url": "data:image/jpeg;base64,/9j/4A"}}
+    thought = {"type": "thinking", "thinking": "Hm."}
+    assert model_request(event) == {
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": USER["content"]}, image]},
+            {"role": "assistant", "content": [thought], "tool_calls": [CALL]},
+            {"role": "tool", "content": "sent", "name": "get_order"},
+        ],
+        "tools": [TOOL],
+        "parameters": {"think": True, "top_k": 3, "max_tokens": 9},
+        "response_format": {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}}},
+    }
+    answer = model_answer(event)
+    message = {"role": "assistant", "content": [thought, {"type": "text", "text": "Sent."}]}
+    assert answer.output == {"message": message, "finish_reason": "length"}
+    assert (answer.usage.tokens_in, answer.usage.tokens_out) == (3, 2)
+    assert client_attributes(event) == {"request": {"keep_alive": "5m"}, "usage": {"total_duration": 5}}
+
+
+def test_ollama_completion_of_a_prompt() -> None:
+    body = {"model": "m1", "system": "Be brief.", "prompt": USER["content"], "format": "json"}
+    event = payload("ollama.generate", body, {"model": "m1", "response": "No.", "done": True, "done_reason": "stop"})
+    assert model_request(event) == {"messages": [SYSTEM, USER], "response_format": {"type": "json_object"}}
+    answer = model_answer(event)
+    assert answer.output == {"message": {"role": "assistant", "content": "No."}, "finish_reason": "stop"}

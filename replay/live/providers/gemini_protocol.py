@@ -1,12 +1,16 @@
-"""Gemini API: bodies of requests from canonical model inputs. Pure."""
+"""Gemini's own protocol: requests from canonical model inputs, canonical outputs from its streams."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
-from traces.core.json_access import as_object, as_objects, member
+from forkpoint.capture.assembly import assemble_content
+from replay.live.providers import request_path
+from replay.live.providers.json_streams import JsonAssembly
+from replay.live.providers.types import ModelCall, Provider
+from traces.core.json_access import as_object, as_objects, as_string, as_text, member
 from traces.core.json_types import JSONObject, JSONValue
 
 _SETTINGS: Final = {
@@ -21,27 +25,84 @@ _SETTINGS: Final = {
     "thinkingConfig": "thinkingConfig",
     "responseMimeType": "responseMimeType",
     "responseModalities": "responseModalities",
+    "mediaResolution": "mediaResolution",
+    "speechConfig": "speechConfig",
+    "imageConfig": "imageConfig",
 }
+# Beside the settings.
+_OWN_MEMBERS: Final = ("safetySettings", "cachedContent")
 _CONVERTED_PARAMETERS: Final = frozenset({"stop", "tool_choice"})
 _MODES: Final = {"auto": "AUTO", "none": "NONE", "required": "ANY"}
+# From version 3 on, Gemini refuses calls without its signature, and accepts this one for calls that it did not sign.
+# Those of recorded answers are not sent: they are valid for the same model only, and not for changed messages.
+_SIGNING_MODELS: Final = re.compile(r"(models/)?gemini-([3-9]|\d\d)")
+_NO_SIGNATURE: Final = "skip_thought_signature_validator"
 _DATA_URL: Final = re.compile(r"data:(?P<media>[\w.+/-]+);base64,(?P<data>.*)", re.DOTALL)
 
 
-def body(request: Mapping[str, JSONValue]) -> tuple[JSONObject, tuple[str, ...]]:
-    """Return the body, and the names of the parameters that the API does not have."""
-    messages = as_objects(request.get("messages"))
-    parameters = as_object(request.get("parameters"))
+def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the body of the call, and the names of parameters that it cannot express. The model is in the address."""
+    messages = as_objects(call.input.get("messages"))
+    parameters = as_object(call.input.get("parameters"))
     system = [part for message in messages if _is_system(message) for part in _parts(message.get("content"))]
-    tools: list[JSONValue] = [_function(tool) for tool in as_objects(request.get("tools"))]
-    fields: JSONObject = {
+    fields: dict[str, Any] = {
         "systemInstruction": {"parts": system} if system else None,
         "contents": _contents([message for message in messages if not _is_system(message)]),
-        "tools": [{"functionDeclarations": tools}] if tools else None,
+        "tools": _tools(as_objects(call.input.get("tools"))),
         "toolConfig": _tool_config(parameters.get("tool_choice")),
-        "generationConfig": _generation_config(parameters, request.get("response_format")),
+        "generationConfig": _generation_config(parameters, call.input.get("response_format")),
+        **{name: parameters.get(name) for name in _OWN_MEMBERS},
     }
-    left_out = tuple(name for name in parameters if name not in _SETTINGS and name not in _CONVERTED_PARAMETERS)
-    return {name: value for name, value in fields.items() if value}, left_out
+    if _SIGNING_MODELS.match(call.model):
+        _mark_unsigned(fields["contents"])
+    known_names = {*_SETTINGS, *_CONVERTED_PARAMETERS, *_OWN_MEMBERS}
+    return {name: value for name, value in fields.items() if value}, tuple(
+        name for name in parameters if name not in known_names
+    )
+
+
+def address(provider: Provider, call: ModelCall) -> str:
+    path = request_path("gemini", call).replace(":generateContent", ":streamGenerateContent")
+    return f"{provider.base_url}{path}?alt=sse"
+
+
+def credentials(key: str) -> dict[str, str]:
+    return {"x-goog-api-key": key} if key else {}
+
+
+def pieces(body: JSONObject) -> list[JSONObject]:
+    """Return a whole answer as one chunk of a stream; empty if it is none."""
+    return [body] if body.get("candidates") or body.get("promptFeedback") else []
+
+
+class Assembly(JsonAssembly):
+    """Assembles the answer from the chunks of a stream."""
+
+    api = "google.generate_content"
+
+    def join(self, events: list[Any]) -> JSONValue:
+        return assemble_content(events)
+
+    def text_of(self, event: JSONObject) -> str:
+        parts = [part for candidate in _candidates(event) for part in as_objects(member(candidate, "content", "parts"))]
+        return "".join(as_string(part.get("text")) for part in parts if part.get("thought") is not True)
+
+    def is_end(self, event: JSONObject) -> bool:
+        # A prompt that is blocked gets no candidate.
+        is_blocked = bool(member(event, "promptFeedback", "blockReason"))
+        return is_blocked or any(candidate.get("finishReason") for candidate in _candidates(event))
+
+
+def _candidates(event: JSONObject) -> list[JSONObject]:
+    return as_objects(event.get("candidates"))[:1]
+
+
+def _mark_unsigned(contents: list[JSONValue]) -> None:
+    """Mark the first call of each content, which has the signature of all."""
+    for content in as_objects(contents):
+        calls = (part for part in as_objects(content.get("parts")) if "functionCall" in part)
+        if (first_call := next(calls, None)) is not None:
+            first_call["thoughtSignature"] = _NO_SIGNATURE
 
 
 def _is_system(message: JSONObject) -> bool:
@@ -69,11 +130,18 @@ def _contents(messages: Sequence[JSONObject]) -> list[JSONValue]:
 def _message_parts(message: JSONObject, names: Mapping[str, JSONValue]) -> Iterator[JSONValue]:
     if message.get("role") in ("tool", "function"):
         name = message.get("name") or names.get(str(message.get("tool_call_id")), "")
-        yield {"functionResponse": {"name": name, "response": _result(message.get("content"))}}
+        result: JSONObject = {"name": name, "response": _result(message.get("content"))}
+        yield {"functionResponse": {**_id(message.get("tool_call_id")), **result}}
         return
     yield from _parts(message.get("content"))
     for call in as_objects(message.get("tool_calls")):
-        yield {"functionCall": {"name": call.get("name", ""), "args": as_object(call.get("arguments"))}}
+        function: JSONObject = {"name": call.get("name", ""), "args": as_object(call.get("arguments"))}
+        yield {"functionCall": {**_id(call.get("id")), **function}}
+
+
+def _id(id: JSONValue) -> JSONObject:
+    """Return the id of a call, which only some versions of the API have."""
+    return {"id": id} if as_text(id) else {}
 
 
 def _parts(content: JSONValue) -> Iterator[JSONValue]:
@@ -106,6 +174,13 @@ def _result(content: JSONValue) -> JSONObject:
         except ValueError:
             value = content
     return value if isinstance(value, dict) else {"result": value}
+
+
+def _tools(tools: Sequence[JSONObject]) -> list[JSONValue]:
+    """Return the functions together; a tool that is built into the API is an entry of its own."""
+    functions: list[JSONValue] = [_function(tool) for tool in tools if "name" in tool]
+    declarations: list[JSONValue] = [{"functionDeclarations": functions}] if functions else []
+    return [*declarations, *(tool for tool in tools if "name" not in tool)]
 
 
 def _function(tool: JSONObject) -> JSONObject:

@@ -1,0 +1,1 @@
+"""Calls of model APIs whose requests and answers have a form of their own, as the other APIs have them."""
