@@ -166,6 +166,16 @@ def is_conversation_item(value: JSONValue) -> bool:
     )
 
 
+def is_call(block: JSONValue) -> bool:
+    """Return whether a block of a message is a call of a tool."""
+    return _type(block) in _CALL_TYPES or not _GEMINI_CALLS.isdisjoint(as_object(block)) or _is_function_call(block)
+
+
+def is_text(block: JSONValue) -> bool:
+    """Return whether a block of a message is a text."""
+    return _type(block) in _TEXT_TYPES or _is_bare_text(as_object(block))
+
+
 def unwrap_block(value: JSONValue) -> JSONValue:
     """Return a call, result or thought of Bedrock or Haystack, which name its type as a member, with a type."""
     block = as_object(value)
@@ -311,7 +321,7 @@ def _split_content(
     rest: list[JSONValue] = []
     for block in _normalize_blocks(content):
         kind = _type(block)
-        if kind in _CALL_TYPES or not _GEMINI_CALLS.isdisjoint(as_object(block)) or _is_function_call(block):
+        if is_call(block):
             call = normalize_tool_call(block)
             # LangChain's messages contain their calls twice.
             tool_calls += [call] if not call["id"] or call not in tool_calls else []
@@ -358,7 +368,7 @@ def _normalize_block(value: JSONValue) -> JSONValue:
     block = as_object(value := unwrap_block(value))
     if isinstance(value, str):
         return {"type": "text", "text": value}
-    if _type(block) in _TEXT_TYPES or _is_bare_text(block):
+    if is_text(block):
         sources = first_member(block, "citations", "annotations")
         citations: JSONObject = {"citations": sources} if sources else {}
         return {"type": "text", "text": as_text(first_member(block, "text", "content")), **citations}

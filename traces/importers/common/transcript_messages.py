@@ -8,7 +8,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepStatus
-from traces.importers.common.messages import message_text, unwrap_block
+from traces.importers.common.messages import is_call, is_text, message_text, normalize_call_id, unwrap_block
 from traces.importers.common.model_calls import PROVIDER_RAN, normalize_usage, parse_token_count
 from traces.importers.common.times import parse_time
 from traces.importers.files.errors import BadFile
@@ -24,6 +24,15 @@ _MESSAGE_FIELDS: Final = frozenset(
     {"role", "content", "tool_calls", "tool_call_id", "name", "i", "ts", "timestamp", "parts", "function_call", "type"}
     | {"toolCalls", "toolCallId"}
 )
+_CALL_IDS: Final = ("call_id", "id", "toolCallId", "tool_call_id")
+_FUNCTIONS: Final = ("function", "functionCall", "function_call", "custom")
+_CALL_FIELDS: Final = frozenset(
+    {"type", "name", "toolName", "tool_name", "arguments", "args", "input", "parameters", "server_tool_call", "index"}
+    | {"toolUseId"}
+    | {*_CALL_IDS, *_FUNCTIONS}
+)
+# Of a block of text, also those that its normal form has.
+_TEXT_FIELDS: Final = frozenset({"type", "text", "content", "citations", "annotations"})
 REASONS: Final = ("finish_reason", "stop_reason")
 _ANSWER_FIELDS: Final = frozenset({"usage", "cost", "model", "error", "retries", *REASONS})
 _TOKEN_FIELDS: Final = frozenset(
@@ -178,9 +187,34 @@ def answer_error(source: JSONObject, message: JSONObject) -> str:
 
 def extra_fields(value: JSONValue) -> JSONObject:
     """Return the fields of a message that are not standard."""
-    return {
+    fields = {
         key: item for key, item in as_object(value).items() if key not in _MESSAGE_FIELDS and item not in (None, [], "")
     }
+    return {**_text_fields(value), **fields}
+
+
+def call_fields(value: JSONValue) -> dict[str, JSONObject]:
+    """Return what the calls of a message state beside their names and arguments, by their ids."""
+    message = as_object(value)
+    calls = [*as_objects(first_member(message, "tool_calls", "toolCalls"))]
+    calls += [part for part in map(as_object, map(unwrap_block, as_list(message.get("content")))) if is_call(part)]
+    fields: dict[str, JSONObject] = {}
+    for call in calls:
+        function = as_object(first_member(call, *_FUNCTIONS))
+        others = {name: item for name, item in {**function, **call}.items() if name not in _CALL_FIELDS and item}
+        if others and (call_id := normalize_call_id(first_member({**function, **call}, *_CALL_IDS))):
+            fields.setdefault(call_id, {}).update(others)
+    return fields
+
+
+def _text_fields(value: JSONValue) -> JSONObject:
+    """Return what the texts in a message state beside themselves, with their places; empty for most messages."""
+    parts: list[JSONValue] = []
+    for index, part in enumerate(as_list(as_object(value).get("content"))):
+        text = as_object(part) if is_text(part) else {}
+        if others := {name: item for name, item in text.items() if name not in _TEXT_FIELDS and item}:
+            parts.append({"part": index, **others})
+    return {"parts": parts} if parts else {}
 
 
 def extra_model_fields(source: JSONObject) -> JSONObject:

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import chain
 from typing import cast
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, omit, text_or_json
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, omit, text_or_json
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedStep
 from traces.core.vocabulary import StepStatus, StepType
@@ -28,6 +28,7 @@ from traces.importers.common.transcript_messages import (
     TranscriptMessage,
     TranscriptSettings,
     answer_error,
+    call_fields,
     extra_fields,
     extra_model_fields,
     has_failed_result,
@@ -159,7 +160,7 @@ def _add_user_turn(state: _Progress, entry: TranscriptMessage, message: JSONObje
     # Without a turn, its first call has the fields of the message.
     fields = extra_fields(entry.value) if message["content"] is None else {}
     for call in calls:
-        _add_tool_call(state, as_object(call), time, attributes={"requestor": "user", **fields})
+        _add_tool_call(state, as_object(call), time, {"requestor": "user", **fields}, is_user_call=True)
         fields = {}
 
 
@@ -202,8 +203,9 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
     if is_answered:
         state.history.append(message)
     _drop_read_context(state, entry)
-    for call in as_list(message.get("tool_calls")):
-        _add_tool_call(state, as_object(call), time)
+    fields = call_fields(entry.value) if message.get("tool_calls") else {}
+    for call in as_objects(message.get("tool_calls")):
+        _add_tool_call(state, call, time, fields.get(as_text(call["id"]), {}))
     for action in (*entry.actions, *server_calls(message["content"])):
         _add_text_action(state, action, time)
 
@@ -255,10 +257,14 @@ def _add_text_action(state: _Progress, action: TextAction, time: datetime | None
 
 
 def _add_tool_call(
-    state: _Progress, raw_call: JSONObject, time: datetime | None, *, attributes: JSONObject | None = None
+    state: _Progress,
+    raw_call: JSONObject,
+    time: datetime | None,
+    attributes: JSONObject,
+    *,
+    is_user_call: bool = False,
 ) -> None:
-    """Add the step of a call; only calls of users have attributes."""
-    is_user_call = attributes is not None
+    """Add the step of a call."""
     call = normalize_tool_call(raw_call)
     name, call_id = as_text(call["name"]), as_text(call["id"])
     state.call_ids.add(call_id)
@@ -274,7 +280,7 @@ def _add_tool_call(
             started_at=time,
             input=call["arguments"],
             status=StepStatus.PARTIAL,
-            attributes=attributes or {},
+            attributes=attributes,
         )
     )
 

@@ -45,8 +45,14 @@ def chat(**members: Any) -> dict[str, Any]:
 
 
 def test_values_in_no_run_are_counted_by_member() -> None:
+    result = {"type": "tool_result", "tool_use_id": "call_1", "content": "3", "shelf": "shelf 7"}
+    assert unread(chat(content=[result]), chat(content=[result]), chat()) == (("/messages/content/shelf", 2),)
+
+
+def test_members_of_calls_and_texts_are_attributes_of_steps() -> None:
     call = {"id": "call_1", "type": "function", "function": {"name": "find", "arguments": "{}"}, "shelf": "shelf 7"}
-    assert unread(chat(tool_calls=[call]), chat(tool_calls=[call]), chat()) == (("/messages/tool_calls/shelf", 2),)
+    text = {"type": "text", "text": "Yes.", "shelf": "shelf 8"}
+    assert unread(chat(tool_calls=[call], content=[text])) == ()
 
 
 @pytest.mark.parametrize(
@@ -93,8 +99,8 @@ def test_good_rows_beside_bad_ones_are_compared() -> None:
 
 @pytest.mark.parametrize(("member", "count"), [("city", 1), ("state", 0), ("description", 1)])
 def test_single_word_counts_if_its_member_names_no_kind(member: str, count: int) -> None:
-    call = {"id": "call_1", "type": "function", "function": {"name": "find", "arguments": "{}"}, member: "Arrakeen"}
-    assert len(unread(chat(tool_calls=[call]))) == count
+    result = {"type": "tool_result", "tool_use_id": "call_1", "content": "3", member: "Arrakeen"}
+    assert len(unread(chat(content=[result]))) == count
 
 
 def test_many_texts_take_bounded_memory() -> None:

@@ -13,7 +13,7 @@ from typing import Final
 from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import StepStatus
+from traces.core.vocabulary import StepStatus, StepType
 from traces.importers.common import benchmark_scores, transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.judgements import termination
@@ -40,6 +40,7 @@ _MOST_CALL_TEXT: Final = 200_000
 _OBJECT: Final = re.compile(r"(?:SystemPrompt|Task|Planning|Action|FinalAnswer)Step\(|ChatMessage\(")
 _LIMIT: Final = "max_steps"
 _CODE_TOOL: Final = "python_interpreter"
+_ANSWER_TOOL: Final = "final_answer"
 
 
 def sniff(sample: Sample) -> float:
@@ -102,6 +103,7 @@ def _run(body: JSONObject, items: list[JSONObject], location: str, name: str) ->
     finals = (item.get("output") if "output" in item else _final_output(item) for item in reversed(items))
     answer = next((final for final in finals if final is not None), body.get("prediction"))
     steps = transcripts.build_steps(entries, setting)
+    answer = _called_answer(steps) if answer is None else answer
     if answer is not None:
         steps = transcripts.replace_output(steps, result_text(answer))
     failure, task_id = as_text(body.get("agent_error")), as_text(body.get("task_id"))
@@ -137,6 +139,15 @@ def _with_totals(steps: list[RecordedStep], counts: JSONObject, location: str) -
 
 def _final_output(item: JSONObject) -> JSONValue:
     return item.get("action_output") if item.get("is_final_answer") is True else None
+
+
+def _called_answer(steps: list[RecordedStep]) -> JSONValue:
+    """Return the answer that an agent gave by its last call; None if that was another call, or failed."""
+    call = next((step for step in reversed(steps) if step.type is StepType.TOOL), None)
+    if call is None or call.tool_name != _ANSWER_TOOL or call.error:
+        return None
+    # The result of parallel calls is one text.
+    return as_object(call.input).get("answer") if "joined_results" in call.attributes else call.output
 
 
 def _steps(items: list[JSONObject], location: str) -> Iterator[TranscriptMessage]:
@@ -184,7 +195,7 @@ def _step(item: JSONObject, location: str) -> Iterator[TranscriptMessage]:
         started_at=parse_time(first_member(times, "start_time") or item.get("start_time"), location),
     )
     if calls and not is_code:
-        yield from _results(calls, item.get("observations"), message, location)
+        yield from _results(calls, item.get("observations"), message, location, _error_type(item))
 
 
 def _calls(item: JSONObject) -> list[JSONValue]:
@@ -201,7 +212,12 @@ def _name(calls: list[JSONValue]) -> str:
 def _action(item: JSONObject, calls: list[JSONValue], error: str) -> TextAction:
     """Return the code that a step ran."""
     code = item.get("code_action") or as_object(as_object(calls[0]).get("function")).get("arguments")
-    other_fields = {name: item[name] for name in _OTHER_FIELDS if item.get(name)}
+    call_id = as_text(as_object(calls[0]).get("id"))
+    other_fields: JSONObject = {
+        **{name: item[name] for name in _OTHER_FIELDS if item.get(name)},
+        **({"call_id": call_id} if call_id else {}),
+        **_error_type(item),
+    }
     return TextAction(
         name=_CODE_TOOL,
         arguments={"code": code},
@@ -212,7 +228,15 @@ def _action(item: JSONObject, calls: list[JSONValue], error: str) -> TextAction:
     )
 
 
-def _results(calls: list[JSONValue], observation: JSONValue, error: str, location: str) -> Iterator[TranscriptMessage]:
+def _error_type(item: JSONObject) -> JSONObject:
+    """Return the class of the error of a step as a field; empty without one."""
+    error = as_object(item.get("error"))
+    return {"error_type": error["type"]} if error.get("type") else {}
+
+
+def _results(
+    calls: list[JSONValue], observation: JSONValue, error: str, location: str, fields: JSONObject
+) -> Iterator[TranscriptMessage]:
     """Yield the results of calls. smolagents joins those of parallel calls, which are shown with each of them."""
     joined_count = {"joined_results": len(calls)} if len(calls) > 1 else {}
     for call in calls:
@@ -222,6 +246,7 @@ def _results(calls: list[JSONValue], observation: JSONValue, error: str, locatio
             "tool_call_id": as_object(call).get("id"),
             "content": content,
             **joined_count,
+            **fields,
         }
         yield TranscriptMessage(value={**value, **({"error": error} if error else {})}, location=location)
 
@@ -229,18 +254,26 @@ def _results(calls: list[JSONValue], observation: JSONValue, error: str, locatio
 def _messages(items: list[JSONObject], location: str) -> Iterator[TranscriptMessage]:
     """Yield the messages of a memory. An answer and its calls are one message, and a response is the calls' result."""
     calls: list[JSONValue] = []
+    previous = ""
     for index, item in enumerate(items):
         place, role = f"{location}/{index}", as_text(item.get("role"))
-        if role == _CALL_ROLES[0]:
+        is_part = role == _CALL_ROLES[0] and previous == "assistant" and bool(calls)
+        previous = role
+        if is_part:
             continue
         if role == "assistant":
             follower = items[index + 1] if index + 1 < len(items) else {}
             calls = _parse_calls(follower)
             yield TranscriptMessage(value={**_plain(item), **({"tool_calls": calls} if calls else {})}, location=place)
+        elif role == _CALL_ROLES[0]:
+            # The calls of an answer without a text.
+            calls = _parse_calls(item)
+            parts = {"content": None, "tool_calls": calls} if calls else {"content": message_text(_plain(item))}
+            yield TranscriptMessage(value={"role": "assistant", **parts}, location=place)
         elif role == _CALL_ROLES[1] and calls:
             text = message_text(_plain(item))
             error = text.removeprefix(_ERROR).strip() if text.startswith(_ERROR) else ""
-            yield from _results(calls, text.removeprefix(_OBSERVATION).lstrip("\n"), error, place)
+            yield from _results(calls, text.removeprefix(_OBSERVATION).lstrip("\n"), error, place, {})
             calls = []
         else:
             is_injected = role == _CALL_ROLES[1]

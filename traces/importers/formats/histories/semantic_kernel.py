@@ -114,4 +114,5 @@ def _call(item: JSONObject) -> JSONObject:
         "id": first_member(item, "id", "Id", "call_id"),
         "name": name,
         "arguments": first_member(item, "arguments", "Arguments"),
+        "metadata": first_member(item, "metadata", "Metadata"),
     }

@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, has_object
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.importers.common import benchmark_scores
@@ -34,7 +34,7 @@ from traces.importers.formats.teams.speakers import (
 FORMAT: Final = "autogen"
 _LISTS: Final = ("chat_history", "trajectory", "messages", "history")
 _IDS: Final = ("run_id", "chat_id", "instance_id", "conversation_id", "id")
-_NOT_METADATA: Final = frozenset({*_LISTS, "agent_states", "agents"})
+_NOT_METADATA: Final = frozenset({*_LISTS, "agent_states", "agents", "llm_context"})
 _MAPPED_FIELDS: Final = frozenset(
     {
         "content",
@@ -94,6 +94,8 @@ def _chats(value: JSONValue) -> list[_Chat]:
             return [("", body, messages)]
     if has_object(body, "agent_states"):
         return _threads(body)
+    if has_object(body, "llm_context"):
+        return [(_owner(body), body, chat) for _, _, chat in _threads({"agent_states": {_owner(body): body}})]
     peers = {name: [as_object(message) for message in as_list(chat)] for name, chat in body.items()}
     if (
         peers
@@ -128,6 +130,13 @@ def _threads(body: JSONObject) -> list[_Chat]:
         for name, messages in contexts.items()
         if messages
     ]
+
+
+def _owner(state: JSONObject) -> str:
+    """Return the name of the agent whose saved state this is; only its answers state it."""
+    messages = as_objects(as_object(state["llm_context"]).get("messages"))
+    names = [as_text(message.get("source")) for message in messages if message.get("type") == "AssistantMessage"]
+    return next(iter(names), "agent")
 
 
 def _is_peer_chat(messages: list[JSONObject]) -> bool:

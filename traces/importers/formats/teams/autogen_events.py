@@ -44,7 +44,7 @@ _EVENTS: Final = {
     "FunctionExecutionResultMessage": "ToolCallExecutionEvent",
 }
 _NO_CONTENT: Final = frozenset({"SelectSpeakerEvent", "UserInputRequestedEvent", "ModelClientStreamingChunkEvent"})
-_MAPPED_FIELDS: Final = frozenset({"content", "source", "type", "models_usage", "created_at", "id", "agent", "thought"})
+_MAPPED_FIELDS: Final = frozenset({"content", "source", "type", "models_usage", "created_at", "agent", "thought"})
 
 
 def build_utterances(messages: Sequence[JSONObject], location: str) -> list[Utterance]:

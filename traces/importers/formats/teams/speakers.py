@@ -219,9 +219,16 @@ def _record_results(dialogue: _Dialogue, utterance: Utterance) -> bool:
         # A result without its call in the conversation is only part of the agents' input.
         if index is None:
             continue
-        status = StepStatus.ERROR if result.error else StepStatus.OK
+        step, status = dialogue.steps[index], StepStatus.ERROR if result.error else StepStatus.OK
+        # Other utterances have a step that states what is known of them.
+        notes = utterance.attributes if utterance.voice is Voice.CONTEXT else {}
         dialogue.steps[index] = replace(
-            dialogue.steps[index], output=result.content, error=result.error, status=status, ended_at=utterance.at
+            step,
+            output=result.content,
+            error=result.error,
+            status=status,
+            ended_at=utterance.at,
+            attributes={**step.attributes, **notes},
         )
         has_result = True
     return has_result

@@ -161,3 +161,20 @@ def test_messages_as_texts_of_python_objects() -> None:
     (run,), problems = fixtures.detect_and_read("smolagents", fixtures.json_lines([row]), "rows.jsonl")
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert (tool.name, tool.output, run.steps[-1].output, problems) == ("count", "3", {"text": "3"}, [])
+
+
+def test_last_call_gives_the_answer() -> None:
+    calls = [call("find", {"title": "Dune"}), call("final_answer", {"answer": "Yes."}, "c2")]
+    run = read([TASK, step(1, "Look.", calls[:1], observations="3"), step(2, "", calls[1:], observations="Yes.")])
+    assert run.steps[-1].output == {"text": "Yes."}
+
+
+def test_calls_without_a_text_before_are_answers() -> None:
+    texts = [str([call("find", {"title": title}, f"c{title}")]) for title in ("Dune", "Emma")]
+    memory = [message("system", "Be kind."), message("user", "New task:\nIs Dune in stock?")]
+    for text in texts:
+        memory += [message("tool-call", f"Calling tools:\n{text}"), message("tool-response", "Observation:\n3")]
+    run = read([*memory, message("tool-call", "Calling tools: (cut off)")])
+    assert [tool.input for tool in fixtures.steps(run, StepType.TOOL)] == [{"title": "Dune"}, {"title": "Emma"}]
+    assert [tool.output for tool in fixtures.steps(run, StepType.TOOL)] == ["3", "3"]
+    assert run.steps[-1].output == {"text": "Calling tools: (cut off)"}

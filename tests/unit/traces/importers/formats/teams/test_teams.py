@@ -374,3 +374,18 @@ def test_streams_of_events_have_code_answers_and_an_end() -> None:
         ("termination_reason", "Maximum number of messages 4 reached")
     ]
     assert (run.steps[0].attributes, problems) == ({}, [])
+
+
+def test_state_of_one_agent_is_its_conversation() -> None:
+    call = {"id": "c1", "name": "find", "arguments": '{"title": "Dune"}'}
+    result = {"call_id": "c1", "name": "find", "content": "3", "is_error": False}
+    messages = [
+        {"type": "UserMessage", "source": "user", "content": "Is Dune in stock?"},
+        {"type": "AssistantMessage", "source": "shopkeeper", "content": [call], "thought": "I look."},
+        {"type": "FunctionExecutionResultMessage", "content": [result]},
+        {"type": "AssistantMessage", "source": "shopkeeper", "content": "Yes."},
+    ]
+    state = {"type": "AssistantAgentState", "version": "1.0.0", "llm_context": {"messages": messages}}
+    (run,) = read("autogen", state)
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.input, tool.output, run.steps[-1].output) == ({"title": "Dune"}, "3", {"text": "Yes."})
