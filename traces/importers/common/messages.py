@@ -34,8 +34,7 @@ _ROLES: Final = {
     "function": "tool",
     "developer": "system",
     # smolagents
-    "tool-call": "assistant",
-    "tool-response": "user",
+    **{"tool-call": "assistant", "tool-response": "user"},
     "HumanMessage": "user",
     "AIMessage": "assistant",
     "AIMessageChunk": "assistant",
@@ -300,7 +299,7 @@ def _has_items(content: JSONValue) -> bool:
 
 
 def _is_function_call(block: JSONValue) -> bool:
-    """Return whether a block is a call as OpenAI's API has it beside the content, which Koog writes inside."""
+    """Return whether a block is a call as OpenAI's API has it, which Koog writes inside the content."""
     return _type(block) == "function" and "arguments" in as_object(as_object(block).get("function"))
 
 
@@ -320,12 +319,11 @@ def _split_content(
     results: list[JSONObject] = []
     rest: list[JSONValue] = []
     for block in _normalize_blocks(content):
-        kind = _type(block)
         if is_call(block):
             call = normalize_tool_call(block)
             # LangChain's messages contain their calls twice.
             tool_calls += [call] if not call["id"] or call not in tool_calls else []
-        elif kind in _RESULT_TYPES or not _GEMINI_RESULTS.isdisjoint(as_object(block)):
+        elif _type(block) in _RESULT_TYPES or not _GEMINI_RESULTS.isdisjoint(as_object(block)):
             results.append(_result_message(as_object(block)))
         else:
             rest.append(block)

@@ -201,9 +201,9 @@ def call_fields(value: JSONValue) -> dict[str, JSONObject]:
     fields: dict[str, JSONObject] = {}
     for call in calls:
         function = as_object(first_member(call, *_FUNCTIONS))
-        others = {name: item for name, item in {**function, **call}.items() if name not in _CALL_FIELDS and item}
-        if others and (call_id := normalize_call_id(first_member({**function, **call}, *_CALL_IDS))):
-            fields.setdefault(call_id, {}).update(others)
+        extra = {name: item for name, item in {**function, **call}.items() if name not in _CALL_FIELDS and item}
+        if extra and (call_id := normalize_call_id(first_member({**function, **call}, *_CALL_IDS))):
+            fields.setdefault(call_id, {}).update(extra)
     return fields
 
 
@@ -212,8 +212,8 @@ def _text_fields(value: JSONValue) -> JSONObject:
     parts: list[JSONValue] = []
     for index, part in enumerate(as_list(as_object(value).get("content"))):
         text = as_object(part) if is_text(part) else {}
-        if others := {name: item for name, item in text.items() if name not in _TEXT_FIELDS and item}:
-            parts.append({"part": index, **others})
+        if extra := {name: item for name, item in text.items() if name not in _TEXT_FIELDS and item}:
+            parts.append({"part": index, **extra})
     return {"parts": parts} if parts else {}
 
 

@@ -24,6 +24,7 @@ KINDS: Final = frozenset(
         "ConversationStateUpdateEvent",
         "PauseEvent",
         "TokenEvent",
+        "ACPToolCallEvent",
     }
 )
 
@@ -32,7 +33,12 @@ KINDS: Final = frozenset(
 _ACTION_DETAILS: Final = ("summary", "security_risk", "critic_result")
 _ANSWER_DETAILS: Final = ("activated_skills", "critic_result")
 # Events of which a condensation or an answer has everything.
-_SILENT: Final = frozenset({"CondensationRequest", "CondensationSummaryEvent", "TokenEvent", "LLMCompletionLogEvent"})
+_SILENT: Final = frozenset(
+    {"CondensationRequest", "CondensationSummaryEvent", "TokenEvent", "LLMCompletionLogEvent", "StreamingDeltaEvent"}
+)
+# What the result of a call, its error and its status have.
+_RESULT_FIELDS: Final = frozenset({"content", "output", "text", "kind", "error", "is_error"})
+_ENDS: Final = frozenset({"completed", "failed"})
 
 
 def build_session(events: Sequence[JSONObject], location: str, totals: JSONObject) -> Session:
@@ -41,8 +47,8 @@ def build_session(events: Sequence[JSONObject], location: str, totals: JSONObjec
     answers: dict[str, JSONObject] = {}
     # By the ids of their actions.
     call_ids: dict[str, str] = {}
-    # By the ids of their calls.
-    details: dict[str, JSONObject] = {}
+    # Calls of other agents, by their ids.
+    agent_calls: dict[str, JSONObject] = {}
     for index, event in enumerate(events):
         event_location, kind = f"{location}/{index}", as_text(event.get("kind"))
         match kind:
@@ -52,8 +58,7 @@ def build_session(events: Sequence[JSONObject], location: str, totals: JSONObjec
             case "MessageEvent":
                 _message(session, event, answers, event_location)
             case "ActionEvent":
-                call_id = call_ids[as_text(event.get("id"))] = as_text(_call(event)["id"])
-                details[call_id] = {name: event[name] for name in _ACTION_DETAILS if event.get(name)}
+                call_ids[as_text(event.get("id"))] = as_text(_call(event)["id"])
                 _action(session, event, answers, event_location)
             case "Condensation":
                 offset = event.get("summary_offset")
@@ -63,14 +68,12 @@ def build_session(events: Sequence[JSONObject], location: str, totals: JSONObjec
                     offset if isinstance(offset, int) else 1,
                     event_location,
                 )
-            case "ConversationErrorEvent":
-                session.failed = True
-                session.metadata["error"] = first_member(event, "detail", "code")
-            case "ConversationStateUpdateEvent":
+            case "ConversationErrorEvent" | "ConversationStateUpdateEvent":
                 _state(session, event)
+            case "ACPToolCallEvent":
+                _agent_call(session, event, agent_calls, event_location)
             case _ if kind in _RESULTS:
-                result = _result(event, call_ids)
-                _append(session, event, result | details.get(as_text(result["tool_call_id"]), {}), event_location)
+                _append(session, event, _result(event, call_ids), event_location)
             case _ if kind not in _SILENT:
                 session.notes.append(omit(event, "id"))
     _add_usage(session, answers, totals)
@@ -84,7 +87,8 @@ def _instructions(event: JSONObject) -> JSONValue:
 
 
 def _append(session: Session, event: JSONObject, value: JSONObject, location: str) -> None:
-    session.append(TranscriptMessage(value={**value, "ts": event.get("timestamp")}, location=location), event.get("id"))
+    fields: JSONObject = {"ts": event.get("timestamp"), "event_id": event.get("id")}
+    session.append(TranscriptMessage(value={**value, **fields}, location=location), event.get("id"))
 
 
 def _message(session: Session, event: JSONObject, answers: dict[str, JSONObject], location: str) -> None:
@@ -96,6 +100,7 @@ def _message(session: Session, event: JSONObject, answers: dict[str, JSONObject]
         "role": "assistant" if is_agent else as_text(message.get("role")) or "user",
         "content": content,
         "ts": event.get("timestamp"),
+        "event_id": event.get("id"),
         **({"tool_calls": message["tool_calls"]} if as_list(message.get("tool_calls")) else {}),
         **{name: event[name] for name in _ANSWER_DETAILS if event.get(name)},
     }
@@ -119,6 +124,7 @@ def _action(session: Session, event: JSONObject, answers: dict[str, JSONObject],
             "tool_calls": [call],
             "ts": event.get("timestamp"),
             **({"llm_response_id": response} if response else {}),
+            "responses_reasoning_item": event.get("responses_reasoning_item"),
         }
         answers[response] = value
         session.append(TranscriptMessage(value=value, location=location), event.get("id"))
@@ -136,12 +142,32 @@ def _call(event: JSONObject) -> JSONObject:
         "id": as_text(event.get("tool_call_id")) or as_text(tool_call.get("id")),
         "name": as_text(event.get("tool_name")) or as_text(function.get("name")),
         "arguments": arguments,
+        "action_id": event.get("id"),
+        **{name: event[name] for name in _ACTION_DETAILS if event.get(name)},
     }
+
+
+def _agent_call(session: Session, event: JSONObject, calls: dict[str, JSONObject], location: str) -> None:
+    """Add a call of an agent behind the Agent Client Protocol; each of its events has all that is known by then."""
+    call_id = as_text(event.get("tool_call_id"))
+    call = calls.get(call_id)
+    if call is None:
+        call = calls[call_id] = {"id": call_id}
+        _append(session, event, {"role": "assistant", "content": None, "tool_calls": [call]}, location)
+    call["name"] = as_text(first_member(event, "tool_kind", "title"))
+    call["arguments"] = event["raw_input"] if event.get("raw_input") is not None else call.get("arguments")
+    call["title"] = event.get("title")
+    if as_text(event.get("status")) in _ENDS and "status" not in call:
+        call["status"] = event["status"]
+        is_failed = event.get("is_error") is True or event["status"] == "failed"
+        output = first_member(event, "raw_output", "content")
+        result: JSONObject = {"role": "tool", "tool_call_id": call_id, "content": result_text(output or "")}
+        _append(session, event, {**result, "is_error": is_failed}, location)
 
 
 def _result(event: JSONObject, call_ids: dict[str, str]) -> JSONObject:
     call_id = as_text(event.get("tool_call_id")) or call_ids.get(as_text(event.get("action_id")), "")
-    value: JSONObject = {"role": "tool", "tool_call_id": call_id}
+    value: JSONObject = {"role": "tool", "tool_call_id": call_id, "classification": event.get("classification")}
     if event.get("kind") == "AgentErrorEvent":
         error = as_text(event.get("error")) or "error"
         return {**value, "content": error, "error": error}
@@ -152,7 +178,12 @@ def _result(event: JSONObject, call_ids: dict[str, str]) -> JSONObject:
     if content is None:
         content = result_text({key: item for key, item in observation.items() if key != "kind"})
     error = _error(observation)
-    return {**value, "content": content, **({"error": error} if error else {})}
+    fields: JSONObject = {
+        name: item
+        for name, item in observation.items()
+        if name not in _RESULT_FIELDS and item not in (None, "", [], {})
+    }
+    return {**value, "content": content, "observation": fields or None, **({"error": error} if error else {})}
 
 
 def _error(observation: JSONObject) -> str:
@@ -169,6 +200,12 @@ def _error(observation: JSONObject) -> str:
 
 
 def _state(session: Session, event: JSONObject) -> None:
+    if event.get("kind") == "ConversationErrorEvent":
+        session.failed = True
+        session.metadata["error"] = first_member(event, "detail", "code")
+        if facts := {name: event[name] for name in ("code", "classification") if event.get(name)}:
+            session.metadata["error_facts"] = facts
+        return
     value, key = event.get("value"), event.get("key")
     model = as_object(as_object(as_object(value).get("agent")).get("llm")).get("model")
     session.model = as_text(model) or session.model

@@ -312,7 +312,7 @@ def test_evaluations_by_the_sdk_have_models_and_tokens() -> None:
     (model,), (tool,) = fixtures.steps(run, StepType.MODEL), fixtures.steps(run, StepType.TOOL)
     assert (model.model, model.tokens_in, model.tokens_out) == ("claude-sonnet", 100, 10)
     assert ModelRequest(model.input).parameters == {"temperature": 0.5}
-    assert (tool.output, tool.attributes) == ("a.py", {"summary": "list files"})
+    assert (tool.output, tool.attributes["summary"]) == ("a.py", "list files")
     assert [(item.name, item.kind) for item in run.judgements] == [("resolved", JudgementKind.FAIL)]
 
 
@@ -337,4 +337,34 @@ def test_sdk_instructions_have_their_context_and_hooks_are_notes() -> None:
     ((run,), _) = fixtures.detect_and_read("openhands", orjson.dumps(events))
     (model,) = fixtures.steps(run, StepType.MODEL)
     assert request_contents(model) == [[*texts.values()]]
-    assert (run.metadata["events"], model.attributes) == ([hook], {"critic_result": critic})
+    assert run.metadata["events"] == [hook]
+    assert model.attributes == {"critic_result": critic, "event_id": "e3"}
+
+
+def test_calls_of_an_agent_behind_its_protocol_are_steps() -> None:
+    call = {"kind": "ACPToolCallEvent", "source": "agent", "tool_call_id": "c1", "title": "Read a.py"}
+    events = [
+        {"kind": "MessageEvent", "id": "e1", "source": "user", "llm_message": {"role": "user", "content": "Fix it."}},
+        {**call, "id": "e2", "status": "pending", "tool_kind": "read"},
+        {
+            **call,
+            "id": "e3",
+            "status": "failed",
+            "tool_kind": "read",
+            "raw_input": {"path": "a.py"},
+            "raw_output": "no",
+        },
+    ]
+    ((run,), _) = fixtures.detect_and_read("openhands", orjson.dumps(events))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.tool_name, tool.input, tool.output, tool.error) == ("read", {"path": "a.py"}, "no", "no")
+    assert (tool.attributes["title"], tool.attributes["event_id"]) == ("Read a.py", "e3")
+
+
+def test_observation_keeps_what_is_not_its_text() -> None:
+    action = {"kind": "ActionEvent", "id": "e1", "source": "agent", "tool_name": "terminal", "tool_call_id": "c1"}
+    result = {"kind": "TerminalObservation", "content": "a.py", "metadata": {"working_dir": "/shop"}, "exit_code": 0}
+    observation = {"kind": "ObservationEvent", "id": "e2", "action_id": "e1", "observation": result}
+    ((run,), _) = fixtures.detect_and_read("openhands", orjson.dumps([action, observation]))
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert tool.attributes["observation"] == {"metadata": {"working_dir": "/shop"}, "exit_code": 0}
