@@ -48,6 +48,10 @@ _ROW_FIELDS: Final = frozenset(
     | {"provider", "response", "gradingResult", "namedScores", "score", "success", "error", "failureReason", "cost"}
     | {"tokenUsage"}
 )
+_TEST_FIELDS: Final = frozenset({"vars", "assert", "description", "metadata"})
+_RESPONSE_FIELDS: Final = frozenset(
+    {"output", "error", "tokenUsage", "cost", "finishReason", "cached", "metadata", "sessionId", "latencyMs"}
+)
 _ROOT: Final = "test"
 # Settings of a provider that are no parameters of its requests.
 _CLIENT: Final = re.compile(r"api|base|organization|timeout|cost|python|worker", re.I)
@@ -153,6 +157,7 @@ def _run(row: _Row) -> RecordedRun:
         "session_id": as_object(body.get("response")).get("sessionId"),
         "program": row.evaluation.program,
         "test_metadata": test.get("metadata"),
+        "test_case": other_members(test, _TEST_FIELDS),
         "latency_ms": body.get("latencyMs"),
         "description": description,
     }
@@ -302,13 +307,14 @@ def _model(row: _Row) -> RecordedStep:
     }
     tools = normalize_tools(config["tools"]) if isinstance(config.get("tools"), list) else []
     failure = _failure(body)
+    details = as_object(counts.get("completionDetails"))
     facts: JSONObject = {
         "cached": response.get("cached"),
         "cached_tokens": counts.get("cached"),
         "latency_ms": body.get("latencyMs"),
-        "raw": response.get("raw"),
         "response_metadata": response.get("metadata"),
-        "guardrails": response.get("guardrails"),
+        "token_details": {name: count for name, count in details.items() if count},
+        **other_members(response, _RESPONSE_FIELDS),
     }
     return RecordedStep(
         key="model",

@@ -140,9 +140,11 @@ def _read(value: JSONValue, location: str) -> Iterator[_Snapshot]:
 def _fields(value: JSONValue) -> JSONObject | None:
     """Return the fields of a snapshot in any form; None for anything else."""
     if isinstance(value, list):
+        if len(value) == 5 and (fields := langgraph_checkpoints.checkpoint_tuple(value)):
+            return _fields(fields)
         if len(value) < 6 or not isinstance(value[0], dict) or not isinstance(value[1], list):
             return None
-        fields: JSONObject = dict(zip(_TUPLE, value, strict=False))
+        fields = dict(zip(_TUPLE, value, strict=False))
         return fields if "configurable" in as_object(fields.get("config")) else None
     body = as_object(value)
     if "values" in body and ("next" in body or "thread_id" in body or "checkpoint" in body):
@@ -151,8 +153,11 @@ def _fields(value: JSONValue) -> JSONObject | None:
     if "channel_values" not in checkpoint:
         return None
     names = ("metadata", "config", "parent_config")
+    tasks = langgraph_checkpoints.written_tasks(body)
     return {name: body.get(name) for name in names} | {
-        "values": checkpoint["channel_values"],
+        "values": langgraph_checkpoints.state_channels(checkpoint),
+        "tasks": [*tasks],
+        "next": langgraph_checkpoints.waiting_nodes(tasks),
         "created_at": checkpoint.get("ts"),
         "checkpoint_id": checkpoint.get("id"),
     }

@@ -70,6 +70,17 @@ def test_promptfoo_assertions_are_validators() -> None:
     }
 
 
+def test_promptfoo_rows_keep_other_members() -> None:
+    counts = {"prompt": 22, "completion": 11, "completionDetails": {"reasoning": 5, "acceptedPrediction": 0}}
+    response = {"output": "Yes.", "tokenUsage": counts, "logProbs": [-0.25], "raw": {"id": "r1"}}
+    row = {**OUTPUT["results"]["results"][0], "response": response, "testCase": {"vars": {}, "threshold": 0.5}}
+    (run,) = fixtures.read("promptfoo", [row])
+    (model,) = fixtures.steps(run, StepType.MODEL)
+    details = ("token_details", "logProbs", "raw")
+    assert [model.attributes[name] for name in details] == [{"reasoning": 5}, [-0.25], {"id": "r1"}]
+    assert run.metadata["test_case"] == {"threshold": 0.5}
+
+
 def test_promptfoo_rows_have_comments_and_sessions() -> None:
     row = {**OUTPUT["results"]["results"][0], "gradingResult": {"pass": True, "comment": "checked by hand"}}
     row["response"] = {**row["response"], "sessionId": "s-1"}
