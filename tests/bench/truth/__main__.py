@@ -10,6 +10,7 @@ import time
 from rich.console import Console
 from rich.table import Table
 
+from tests.bench.truth.kinds import KINDS
 from tests.bench.truth.measuring import MODES, Results, measure
 
 
@@ -17,10 +18,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.truth", description=__doc__)
     parser.add_argument("--programs", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--states", action="store_true", help="programs whose code has state or computes")
+    parser.add_argument("--kind", choices=[*KINDS], default="patterns", help="statements of the programs")
     arguments = parser.parse_args()
     start = time.process_time()
-    results = measure(arguments.programs, arguments.seed, states=arguments.states)
+    results = measure(arguments.programs, arguments.seed, arguments.kind)
     console = Console(width=170)
     console.print(_table(results))
     for mode in MODES:

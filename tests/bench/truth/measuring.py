@@ -15,7 +15,6 @@ from tests.bench.truth.platforms import through_langfuse, through_langsmith
 from tests.bench.truth.programs import Program, other_programs, random_changes, random_program, recording
 from tests.bench.truth.replays import NO_REPLAY_OUTPUTS, DerivedRun, random_replay_outputs
 from tests.bench.truth.runtime import Changes, Runtime
-from tests.bench.truth.states import STATES
 from traces.core.recorded_run import RecordedRun, RecordedStep
 
 _SHARE_OF_IMPORTS: Final = 0.4
@@ -49,12 +48,12 @@ class Results:
         self.findings.setdefault((mode, kind, is_named), []).append(seed)
 
 
-def measure(programs: int, seed: int, *, states: bool = False) -> Results:
-    """Measure random programs; with `states`, those whose code has state or computes."""
+def measure(programs: int, seed: int, kind: str = "patterns") -> Results:
+    """Measure random programs of a kind."""
     results = Results()
     for number in range(programs):
         name = f"{seed}.{number}"
-        _measure(results, name, random_program(name, STATES) if states else random_program(name))
+        _measure(results, name, random_program(name, kind))
     return results
 
 

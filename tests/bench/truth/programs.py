@@ -7,9 +7,9 @@ from typing import Final
 
 from tests.bench.truth.agent import Agent, as_text
 from tests.bench.truth.brain import system_prompt
-from tests.bench.truth.patterns import PATTERNS
+from tests.bench.truth.kinds import KINDS
 from tests.bench.truth.runtime import Changes, Runtime, find_rules
-from tests.bench.truth.statements import STATEMENTS, Statement
+from tests.bench.truth.statements import Statement
 from traces.core.canonical import digest
 from traces.core.json_access import as_object, as_objects
 from traces.core.json_types import JSONObject, JSONValue
@@ -56,9 +56,9 @@ class Program:
             agent.values.append(statement(agent))
 
 
-def random_program(seed: str, statements: Sequence[Statement] = (*STATEMENTS, *PATTERNS)) -> Program:
+def random_program(seed: str, kind: str = "patterns") -> Program:
     random = Random(seed)
-    chosen = random.choices(statements, k=random.randint(1, 5))
+    chosen = random.choices(KINDS[kind], k=random.randint(1, 5))
     customers = random.sample(CUSTOMERS, k=random.choice((1, 2, 2, 3)))
     return Program(seed, tuple(chosen), tuple(customers), remembers=random.random() < 0.3)
 

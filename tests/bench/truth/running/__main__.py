@@ -9,6 +9,7 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
+from tests.bench.truth.kinds import KINDS
 from tests.bench.truth.running.forking import running_bench
 from tests.bench.truth.running.measuring import Tally, measure
 from tests.services.processes import scratch_folder
@@ -18,9 +19,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.truth.running", description=__doc__)
     parser.add_argument("--programs", type=int, default=20)
     parser.add_argument("--seed", default="1")
+    parser.add_argument("--kind", choices=[*KINDS], default="patterns", help="statements of the programs")
     arguments = parser.parse_args()
     tally = Tally()
-    with running_bench(scratch_folder("fp-truth-")) as bench:
+    with running_bench(scratch_folder("fp-truth-"), arguments.kind) as bench:
         for number in range(arguments.programs):
             measure(bench, f"{arguments.seed}.{number}", tally)
             print(f"{number + 1} programs", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""A random program as an agent: `python -m tests.bench.truth.running.agent SEED plain|stream`.
+"""A random program as an agent: `python -m tests.bench.truth.running.agent SEED plain|stream KIND`.
 
 It calls its model by OpenAI's client. Its tools and searches are functions that the SDK knows, and its other steps are
 recorded by context managers.
@@ -109,8 +109,8 @@ class ClientRuntime(Runtime):
             step.output = output["result"]
 
 
-def main(seed: str, mode: str) -> None:
-    random_program(seed).run_in(ClientRuntime(streams=mode == "stream"))
+def main(seed: str, mode: str, kind: str) -> None:
+    random_program(seed, kind).run_in(ClientRuntime(streams=mode == "stream"))
 
 
 if __name__ == "__main__":

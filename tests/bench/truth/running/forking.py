@@ -31,11 +31,13 @@ class Bench:
 
     server: Server
     home: Path
+    # Of the programs.
+    kind: str = "patterns"
     calls: list[str] = field(default_factory=list)
 
     def run(self, words: Sequence[str], seed: str, mode: str) -> "subprocess.CompletedProcess[str]":
         """Run the agent under a command."""
-        agent = (sys.executable, "-m", "tests.bench.truth.running.agent", seed, mode)
+        agent = (sys.executable, "-m", "tests.bench.truth.running.agent", seed, mode, self.kind)
         command = [FORKPOINT, *words, "--url", self.server.url, "--", *agent]
         environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(_ROOT), "FORKPOINT_HOME": str(self.home / "agent")}
         return run_warm(command, env={**environment, "NO_PROXY": "127.0.0.1", "OPENAI_API_KEY": "none"}, cwd=_ROOT)
@@ -85,7 +87,7 @@ class Bench:
 
 
 @contextmanager
-def running_bench(home: Path) -> Iterator[Bench]:
+def running_bench(home: Path, kind: str = "patterns") -> Iterator[Bench]:
     calls: list[str] = []
 
     def respond(exchange: Exchange) -> None:
@@ -103,7 +105,7 @@ def running_bench(home: Path) -> Iterator[Bench]:
         server = Server(home / "home", "--no-demo", env=variables)
         server.start()
         try:
-            yield Bench(server, home, calls)
+            yield Bench(server, home, kind, calls)
         finally:
             server.stop()
 

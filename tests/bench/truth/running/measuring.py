@@ -72,7 +72,7 @@ class Case:
 
 def measure(bench: Bench, seed: str, tally: Tally) -> None:
     """Record, fork and judge one program."""
-    program, random = random_program(seed), Random(f"{seed}/changes")
+    program, random = random_program(seed, bench.kind), Random(f"{seed}/changes")
     recorded = _run(program, {})
     # No statement of a program reads a changed answer of these.
     changeable_steps = [step for step in recorded.steps if step.name not in IMPLICIT_TOOLS]
