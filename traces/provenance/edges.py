@@ -61,10 +61,10 @@ from traces.core.json_access import as_object, as_string, member
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.splitter import Splitter
 from traces.provenance.edge_facts import EdgeFact, cut_evidence
-from traces.provenance.input_origins import UnexplainedContent, fit_path, newest, scalars
+from traces.provenance.input_origins import UnexplainedContent, empty_values, fit_path, newest, scalars
 from traces.provenance.message_edges import message_edges
 from traces.provenance.step_outputs import ProvenanceState, StepFacts, index_output
-from traces.provenance.value_edges import scalar_edges, value_edges
+from traces.provenance.value_edges import note_empty_value, scalar_edges, value_edges
 
 # Edges into one step without a recognized history: enough for a window of messages, not for a whole conversation.
 MAX_EDGES: Final = 256
@@ -200,6 +200,10 @@ def _argument_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFac
     for path, shape, value in scalars(step.input, "", ""):
         if path not in originals or originals[path] != value:
             yield from scalar_edges(step.no, value, path, shape, state)
+    empty_originals = {path for path, _, _ in empty_values(arguments, "", "")}
+    for path, shape, value in empty_values(step.input, "", ""):
+        if path not in empty_originals:
+            note_empty_value(step.no, path, shape, value, state)
 
 
 def _output_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]:

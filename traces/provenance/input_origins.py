@@ -189,6 +189,24 @@ def scalars(value: JSONValue, path: str, shape: str) -> Iterator[tuple[str, str,
         yield path, shape, value
 
 
+def empty_values(value: JSONValue, path: str, shape: str) -> Iterator[tuple[str, str, JSONValue]]:
+    """Yield what `scalars` leaves out of the parts of a value: nulls, empty texts, lists and objects.
+
+    Code writes them where it found nothing, as in `{"ids": [], "first": null}`.
+    """
+    items: Iterable[tuple[str, str, JSONValue]] = ()
+    if isinstance(value, dict):
+        names = ((key.replace("~", "~0").replace("/", "~1"), item) for key, item in sorted(value.items()))
+        items = ((f"{path}/{name}", f"{shape}/{name}", item) for name, item in names)
+    elif isinstance(value, list):
+        items = ((f"{path}/{index}", f"{shape}/*", item) for index, item in enumerate(value))
+    for item_path, item_shape, item in items:
+        if item in (None, "", [], {}):
+            yield item_path, item_shape, item
+        else:
+            yield from empty_values(item, item_path, item_shape)
+
+
 def _is_inside(span: Span, ranges: Sequence[tuple[int, int]]) -> bool:
     """True if the words around a value were repeated together with it."""
     index = bisect_right(ranges, (span.start, sys.maxsize)) - 1

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
+import orjson
+
 from traces.core.json_access import as_list
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import EdgeKind
 from traces.provenance.edge_facts import SNIPPET, EdgeFact, cut_evidence
 from traces.provenance.hidden_content import is_hidden
-from traces.provenance.input_origins import hidden_content, scalars
+from traces.provenance.input_origins import empty_values, hidden_content, scalars
 from traces.provenance.output_placements import PLAIN, Reading
 from traces.provenance.step_outputs import LISTS_OF_PARTS, ProvenanceState, index_texts
 from traces.provenance.text_index import TextMatch, is_distinctive
@@ -26,14 +28,28 @@ def value_edges(no: int, value: JSONValue, ref: str, state: ProvenanceState) -> 
         for key in LISTS_OF_PARTS:
             for index, item in enumerate(as_list(value.get(key))):
                 yield from _part_edges(no, item, f"/{key}/{index}", f"/{key}/*", state)
-        rest = {key: item for key, item in value.items() if not (key in LISTS_OF_PARTS and isinstance(item, list))}
-    yield from text_edges(no, rest, "", "", state)
+        rest = {
+            key: item for key, item in value.items() if not (key in LISTS_OF_PARTS and item and isinstance(item, list))
+        }
+    yield from _content_edges(no, rest, "", "", state)
+
+
+def _content_edges(no: int, value: JSONValue, path: str, shape: str, state: ProvenanceState) -> Iterator[EdgeFact]:
+    """Find the edges into what code composed; what it left empty may also depend on an output."""
+    yield from text_edges(no, value, path, shape, state)
+    for empty_path, empty_shape, empty_value in empty_values(value, path, shape):
+        note_empty_value(no, empty_path, empty_shape, empty_value, state)
+
+
+def note_empty_value(no: int, path: str, shape: str, value: JSONValue, state: ProvenanceState) -> None:
+    """Note a null, an empty text, a list or an object without items that code wrote."""
+    state.unexplained_content.append(state.origins.item(no, path, shape, orjson.dumps(value).decode()))
 
 
 def _part_edges(no: int, item: JSONValue, path: str, shape: str, state: ProvenanceState) -> Iterator[EdgeFact]:
     part = state.parts.get(state.splitter.part_digest(item))
     if part is None or _hides_content(item):
-        yield from text_edges(no, item, path, shape, state)
+        yield from _content_edges(no, item, path, shape, state)
         return
     yield EdgeFact(
         producer=part[0],

@@ -96,6 +96,26 @@ def test_arguments_of_a_call_are_explained() -> None:
     assert _first_steps(model, tool)[2] == {"/tenant": 2}
 
 
+def test_empty_values_that_code_wrote_are_content() -> None:
+    """Code found nothing in an answer, and might find something in another one."""
+    arguments: JSONValue = {"ids": [], "first": None, "query": "", "filters": {"days": {}}, "documents": []}
+    step = StepFacts(no=2, type=StepType.TOOL, input=arguments, output="x")
+    assert _first_steps(_model(1, ("user", "Hello")), step)[2] == {
+        "/documents": 2,
+        "/filters/days": 2,
+        "/first": 2,
+        "/ids": 2,
+        "/query": 2,
+    }
+
+
+def test_empty_values_that_a_model_wrote_are_explained() -> None:
+    call: JSONValue = {"id": "c1", "name": "find", "arguments": {"ids": [], "first": None}}
+    model = StepFacts(no=1, type=StepType.MODEL, input={"messages": []}, output={"message": {"tool_calls": [call]}})
+    step = StepFacts(no=2, type=StepType.TOOL, call_id="c1", input={"ids": [], "first": None, "by": ""}, output="x")
+    assert _first_steps(model, step)[2] == {"/by": 2}
+
+
 def test_unrecorded_input_is_unexplained() -> None:
     steps = [StepFacts(no=1, type=StepType.PLANNER, input=None, output="x")]
     (item,) = find_provenance(steps, Splitter()).unexplained_inputs[1]
