@@ -13,12 +13,14 @@ from django.db.models import F, Q
 
 from forkpoint.vocabulary import LANE
 from replay.core.errors import ReplayFailure
+from replay.core.vocabulary import RerunDecision
 from replay.execution import observers
 from replay.live.pricing import price
 from replay.models import ReplaySession, Rerun, RerunCall
 from replay.reruns.core.recorded_calls import RecordedRequest
 from replay.reruns.core.renaming import is_among, named_values, nothing_is_meant
-from replay.reruns.core.volatile_tokens import CLOCK_KINDS, ID_KINDS, MEASURED_KINDS, Kind
+from replay.reruns.core.volatile_values.generated_values import Generator
+from replay.reruns.core.volatile_values.volatile_tokens import CLOCK_KINDS, ID_KINDS, MEASURED_KINDS, Kind
 from replay.reruns.recordings import REQUEST_HEADERS, RecordedResponse, read_response, strict_fields
 from replay.reruns.schemas import RerunBudget
 from traces.core.json_access import as_object, as_text
@@ -31,6 +33,13 @@ from traces.redaction.raw_responses import RAW_RESPONSE
 from traces.redaction_policies import services as policies
 from traces.storage.compression import compress, decompress
 
+# Answers of models and of tools that are not those of the recorded step.
+_IS_NEW: Final = Q(label=Label.SIMULATED) | Q(reason=Reason.CACHE_SIGNATURE)
+_IS_NEW_RESULT: Final = (
+    Q(decision__in=[RerunDecision.OVERRIDDEN, RerunDecision.RUN])
+    | Q(detail__has_key="arguments")
+    | Q(detail__has_key="matched")
+)
 # Fewer than those of a token in any language, so that the estimate is high.
 _BYTES_PER_TOKEN: Final = 3
 
@@ -115,11 +124,12 @@ def _find_block(rerun: Rerun, provider: str, model: str) -> str:
     return ""
 
 
-def values_of_fork(rerun: Rerun) -> Callable[[Kind, str], bool]:
-    """Return a function that tells whether a value is a part of the fork: an override contains it, or a model chose it.
+def values_of_fork(rerun: Rerun) -> Callable[[Kind, str, str], bool]:
+    """Return a function that tells whether a new value is a part of the fork, and not volatile.
 
-    A model chose a time or a duration in an answer that is not recorded: the agent did not take it from its clock. It
-    chose an id there that it was not asked with. Ids of the answer itself and of its calls are the provider's.
+    An override contains it, or a model chose it, or code may have made it of what changed. A model chose a time or a
+    duration in an answer that is not recorded: the agent did not take it from its clock. It chose an id there that it
+    was not asked with. Ids of the answer itself and of its calls are the provider's.
     """
     profile = rerun.profile
     if profile is None:
@@ -131,18 +141,39 @@ def values_of_fork(rerun: Rerun) -> Callable[[Kind, str], bool]:
 
     @cache
     def new_exchanges() -> Sequence[Exchange]:
-        is_new = Q(label=Label.SIMULATED) | Q(reason=Reason.CACHE_SIGNATURE)
-        calls = rerun.calls.filter(is_new, attempt=rerun.attempt).exclude(exchange=None)
+        calls = rerun.calls.filter(_IS_NEW, attempt=rerun.attempt).exclude(exchange=None)
         return [Exchange(call) for call in calls]
 
-    def is_meant(kind: Kind, value: str) -> bool:
+    @cache
+    def has_changed() -> bool:
+        """Whether the agent has got an answer or a result that is not the recorded one."""
+        calls = rerun.calls.filter(_IS_NEW, attempt=rerun.attempt)
+        return calls.exists() or rerun.tool_calls.filter(_IS_NEW_RESULT, attempt=rerun.attempt).exists()
+
+    @cache
+    def generator() -> Generator:
+        return _generator(rerun)
+
+    def is_meant(kind: Kind, old: str, new: str) -> bool:
         is_chosen = any(
-            value in exchange.answer_text and (kind not in ID_KINDS or value not in exchange.request_text)
+            new in exchange.answer_text and (kind not in ID_KINDS or new not in exchange.request_text)
             for exchange in (new_exchanges() if kind in ID_KINDS | CLOCK_KINDS | MEASURED_KINDS else ())
         )
-        return is_chosen or is_among(kind, value, overridden_values())
+        if is_chosen or is_among(kind, new, overridden_values()):
+            return True
+        is_of_provider = kind in ID_KINDS and any(exchange.has_own_id(new) for exchange in new_exchanges())
+        return has_changed() and not is_of_provider and not generator().explains(kind, old, new)
 
     return is_meant
+
+
+def _generator(rerun: Rerun) -> Generator:
+    """Return what is known of the values that the agent of a rerun generates."""
+    run, names = rerun.source_run, [(str(kind), str(old), str(new)) for kind, old, new in rerun.names]
+    if run.started_at is None or run.ended_at is None:
+        return Generator(names=names)
+    earliest, latest = rerun.created_at - run.ended_at, datetime.now(UTC) - run.started_at
+    return Generator(names=names, earliest=earliest, latest=latest)
 
 
 @dataclass(frozen=True)
@@ -200,6 +231,10 @@ class Exchange:
         answer = ModelAnswer(model_answer(payload).output)
         calls = [(call.get("name"), call.get("arguments")) for call in answer.calls]
         return orjson.dumps([answer.text, calls]).decode()
+
+    def has_own_id(self, value: str) -> bool:
+        """Return whether the provider generated an id for the answer or one of its calls."""
+        return value in orjson.dumps(self._answer).decode() and value not in self.answer_text
 
     @property
     def cost_usd(self) -> Decimal | None:

@@ -8,7 +8,7 @@ from typing import Final
 import orjson
 
 from replay.reruns.core.renaming import Trial
-from replay.reruns.core.volatile_tokens import are_times, tokens
+from replay.reruns.core.volatile_values.volatile_tokens import are_times, tokens
 from traces.core.canonical import escape_pointer
 from traces.core.json_access import as_object, as_text
 from traces.core.json_types import JSONObject, JSONValue

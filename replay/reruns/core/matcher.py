@@ -18,7 +18,7 @@ from replay.reruns.core.recorded_calls import (
     may_be_equal,
 )
 from replay.reruns.core.renaming import Renaming, Trial, nothing_is_meant
-from replay.reruns.core.volatile_tokens import ID_KINDS, Kind
+from replay.reruns.core.volatile_values.volatile_tokens import ID_KINDS, Kind
 from traces.core.canonical import digest, escape_pointer
 from traces.core.json_access import as_list
 from traces.core.json_types import JSONObject
@@ -69,7 +69,7 @@ class Matcher:
     used_numbers: set[int] = field(default_factory=set)
     renaming: Renaming = field(default_factory=Renaming)
     reduce: Callable[[JSONObject], JSONObject] = unchanged
-    is_meant: Callable[[Kind, str], bool] = nothing_is_meant
+    is_meant: Callable[[Kind, str, str], bool] = nothing_is_meant
     lane: str = ""
     call_id: str = ""
 
@@ -126,8 +126,8 @@ class Matcher:
     def _trial(self) -> Trial:
         return Trial(self.renaming, is_meant=self._is_known_or_meant)
 
-    def _is_known_or_meant(self, kind: Kind, new: str) -> bool:
-        return (kind in ID_KINDS and self.calls.contains(new)) or self.is_meant(kind, new)
+    def _is_known_or_meant(self, kind: Kind, old: str, new: str) -> bool:
+        return (kind in ID_KINDS and self.calls.contains(new)) or self.is_meant(kind, old, new)
 
     def _divergence(self, request: JSONObject, strict: JSONObject) -> Divergence:
         """Compare with the call that shares the longest beginning of the conversation, then the earliest."""

@@ -6,7 +6,7 @@ It is one to one and holds for the rest of the run: a value that would need two 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from replay.reruns.core.volatile_tokens import CLOCK_KINDS, MEASURED_KINDS, Kind, may_replace, tokens
+from replay.reruns.core.volatile_values.volatile_tokens import CLOCK_KINDS, MEASURED_KINDS, Kind, may_replace, tokens
 from traces.core.json_types import JSONValue
 
 _Value = tuple[str, str]
@@ -63,7 +63,7 @@ def named_values(value: JSONValue | Sequence[JSONValue]) -> Iterator[_Value]:
         yield "time", str(value)
 
 
-def nothing_is_meant(kind: Kind, new: str) -> bool:
+def nothing_is_meant(kind: Kind, old: str, new: str) -> bool:
     """Return False: every value of an execution may have been generated in it."""
     return False
 
@@ -72,12 +72,13 @@ def nothing_is_meant(kind: Kind, new: str) -> bool:
 class Trial:
     """What a comparison would add to a renaming. Nothing is kept before `keep`.
 
-    `is_meant` returns whether a new value is meant as it is, because the execution cannot have generated it.
+    `is_meant` gets an old value and the new one, and returns whether this is meant as it is, because the execution did
+    not generate it.
     """
 
     renaming: Renaming
     names: Renaming = field(default_factory=Renaming)
-    is_meant: Callable[[Kind, str], bool] = nothing_is_meant
+    is_meant: Callable[[Kind, str, str], bool] = nothing_is_meant
 
     def name(self, old: str) -> str:
         """Return the new value of an id; the old one if it has none."""
@@ -87,7 +88,7 @@ class Trial:
     def accept(self, kind: Kind, old: str, new: str) -> bool:
         """Note that the new value stands where the old one stood; False if that contradicts what is known."""
         if kind in MEASURED_KINDS:
-            return old == new or not self.is_meant(kind, new)
+            return old == new or not self.is_meant(kind, old, new)
         space = _space(kind)
         if old == new and kind in CLOCK_KINDS:
             return True
@@ -95,7 +96,7 @@ class Trial:
             return False
         if old == new or self.names.new.get((space, old)) == new or self.renaming.new.get((space, old)) == new:
             return True
-        if not may_replace(kind, old, new) or self.is_meant(kind, new):
+        if not may_replace(kind, old, new) or self.is_meant(kind, old, new):
             return False
         self.names.new[space, old], self.names.old[space, new] = new, old
         return True

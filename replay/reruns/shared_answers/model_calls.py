@@ -18,7 +18,7 @@ from replay.reruns import recordings
 from replay.reruns.core.matcher import Match, Matcher
 from replay.reruns.core.recorded_calls import RecordedCalls
 from replay.reruns.core.renaming import Renaming
-from replay.reruns.core.volatile_tokens import Kind
+from replay.reruns.core.volatile_values.volatile_tokens import Kind
 from replay.reruns.exchanges import Exchange
 from replay.reruns.recordings import RecordedResponse, Recording
 from replay.reruns.requests.agent_requests import AgentRequest
@@ -58,7 +58,7 @@ class Question:
     request: AgentRequest
     comparable: Callable[[bool], tuple[JSONObject, JSONObject]]
     reduce: Callable[[JSONObject], JSONObject]
-    is_meant: Callable[[Kind, str], bool]
+    is_meant: Callable[[Kind, str, str], bool]
 
 
 def find(rerun: Rerun, question: Question, sources: SharedRecordings) -> SharedAnswer | PendingCall | None:

@@ -13,7 +13,7 @@ from replay.reruns.core.matcher import Divergence, Match, Matcher, unchanged
 from replay.reruns.core.recorded_calls import RecordedCalls, RecordedRequest
 from replay.reruns.core.renaming import Renaming
 from replay.reruns.core.shell_calls import shell_command
-from replay.reruns.core.volatile_tokens import ID_KINDS, Kind
+from replay.reruns.core.volatile_values.volatile_tokens import ID_KINDS, Kind
 from replay.reruns.schemas import ToolQuestion
 from traces.call_index import ignore_lists
 from traces.core.json_access import as_object
@@ -78,9 +78,9 @@ def make_matcher(
     """
     is_of_fork = exchanges.values_of_fork(rerun)
 
-    def is_meant(kind: Kind, new: str) -> bool:
+    def is_meant(kind: Kind, old: str, new: str) -> bool:
         is_known = kind in ID_KINDS and recordings.load(rerun.source_run_id).calls.contains(new)
-        return is_known or is_of_fork(kind, new)
+        return is_known or is_of_fork(kind, old, new)
 
     ignoring = ignore_lists.to_rules(ignore_lists.active(rerun.source_run.app))
 

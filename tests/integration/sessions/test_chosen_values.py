@@ -96,6 +96,14 @@ def test_id_that_a_model_repeats_is_volatile(client: Client) -> None:
     assert decision(client, rerun, {"call": "call_p2m7x1c4vz"}) == "cached"
 
 
+def test_hash_of_a_changed_answer_is_no_volatile_value(client: Client) -> None:
+    rerun = start_fork(client, desk(key="b91408"))
+    assert decision(client, rerun, {"key": "1b1604"}) == "cached"
+    rerun = start_fork(client, desk(key="b91408"))
+    answer_live(rerun, {})
+    assert decision(client, rerun, {"key": "1b1604"}) == "refusal"
+
+
 def test_another_id_of_the_recording_is_no_volatile_value(client: Client) -> None:
     run = desk(order=ORDERS[0])
     rerun = start_fork(client, run)

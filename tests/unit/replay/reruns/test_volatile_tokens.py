@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from replay.reruns.core.comparison import first_difference
 from replay.reruns.core.renaming import Renaming, Trial
-from replay.reruns.core.volatile_tokens import tokens
+from replay.reruns.core.volatile_values.volatile_tokens import tokens
 
 TIMES = st.integers(1_420_070_400, 4_070_908_800).map(lambda second: datetime.fromtimestamp(second, UTC))
 FORMATS = (

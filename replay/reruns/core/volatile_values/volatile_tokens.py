@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import Final, Literal, NamedTuple
 
-from replay.reruns.core import written_times
+from replay.reruns.core.volatile_values import written_times
 from traces.core.json_access import is_number
 from traces.core.json_types import JSONValue
 
-Kind = Literal["time", "date", "clock", "id", "hex", "duration", "path", "port"]
+Kind = Literal["time", "date", "clock", "id", "hex", "duration", "minutes", "path", "port"]
 
 _START, _END = r"(?<![A-Za-z0-9])", r"(?![A-Za-z0-9])"
 _DAY: Final = r"(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])"
@@ -37,7 +37,8 @@ _PATTERNS: Final[dict[str, str]] = {
     "clock": written_times.CLOCK,
     "path": rf"{_TEMPORARY}|{_PYTHON_TEMPORARY}",
     "id": rf"{_START}(?:{_UUID}|{_ID_WITH_PREFIX}|{_NANOID}){_END}",
-    "duration": rf"{_START}\d+(?:\.\d+)?(?= ?(?:ms|s|sec|secs|seconds?|minutes?)\b)",
+    "duration": rf"{_START}\d+(?:\.\d+)?(?= ?(?:ms|s|sec|secs|seconds?)\b)",
+    "minutes": rf"{_START}\d+(?:\.\d+)?(?= ?minutes?\b)",
     "port": rf"(?:{'|'.join(rf'(?<={host}:)' for host in _LOCAL_HOSTS)})\d{{2,5}}(?!\d)",
     # Shorter ones in capitals are numbers of things, as those of flights. Of an object in memory: 0x7f...
     "hex": rf"{_START}(?:[0-9a-f]{{6,64}}|[0-9A-F]{{8,64}}|0x[0-9a-fA-F]{{6,16}}){_END}|{_START}{_RANDOM_TEXT}{_END}",
@@ -64,7 +65,7 @@ _TIME_NAME: Final = re.compile(
 _EARLIEST_S: Final = 1_420_070_400
 _LATEST_S: Final = 4_102_444_800
 # Measured anew each time, so that equal values mean nothing.
-MEASURED_KINDS: Final = frozenset({"duration"})
+MEASURED_KINDS: Final = frozenset({"duration", "minutes"})
 # Generated at random, so that no execution generates one of another execution.
 ID_KINDS: Final = frozenset({"id", "hex"})
 # Equal dates at two places need not be the same fact.
