@@ -16,12 +16,15 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from cockpit.http.transfer.asgi import Scope
 from cockpit.http.transfer.slow_clients import PIPELINE
 from cockpit.http.transfer.waiting import Waiting
+from cockpit.serving.body_pieces import PIECES, InterruptibleFlow, MeteredConnection, Turns
 
 log = structlog.get_logger("cockpit.serving.incomplete_requests")
 
 HEADER_S: Final = 10.0
 # Longer than the guard of slow clients waits, so that a request ends before its connection does.
 READ_S: Final = 35.0
+# Bytes of a header, and of the size of a chunk with its extensions.
+_HEADER_SIZE: Final = 64 * 1024
 WAITING_LIMIT: Final = 512  # connections of all addresses together
 WAITING_LIMIT_PER_ADDRESS: Final = 128
 # Descriptors reserved for other uses: the database, artifacts, model providers, logs.
@@ -49,8 +52,11 @@ class GuardedProtocol(H11Protocol):
     header_s = HEADER_S
     read_s = READ_S
     most_open = 4096
+    turns = Turns()
 
     address = ""
+    conn: MeteredConnection
+    flow: InterruptibleFlow
     _deadline: asyncio.TimerHandle | None = None
     _reader_deadline: asyncio.TimerHandle | None = None
     _is_websocket = False  # read by another protocol
@@ -58,6 +64,8 @@ class GuardedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
+        self.conn = MeteredConnection(_HEADER_SIZE)
+        self.flow = InterruptibleFlow(transport)
         self.address = self.client[0] if self.client else ""
         if len(self.connections) > self.most_open and not self._make_room():
             log.warning("connection_refused", reason="too many are open", open=len(self.connections))
@@ -67,6 +75,18 @@ class GuardedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
+        self._note_progress()
+
+    def take_turn(self) -> None:
+        """Parse more of a body in many pieces, and read on if that was all."""
+        self.flow.is_interrupted = False
+        if self.transport.is_closing():
+            return
+        self.handle_events()
+        self.flow.resume_reading()
+        self._note_progress()
+
+    def _note_progress(self) -> None:
         if self._has_request():
             self._stop_waiting()
         elif self._deadline is None and not self._is_websocket and not self.transport.is_closing():
@@ -79,8 +99,14 @@ class GuardedProtocol(H11Protocol):
         self._is_pipelined = False
 
     def handle_events(self) -> None:
+        if self.flow.is_interrupted:
+            return
         last = self.cycle
+        self.conn.pieces_left = PIECES
         super().handle_events()
+        if not self.conn.pieces_left:
+            self.flow.interrupt()
+            self.turns.add(self)
         if self.cycle is not last:
             cast(Scope, self.cycle.scope)[PIPELINE] = self._is_pipelined
         # What follows such a request may be a part of it to a proxy (RFC 9112, section 6.1).
@@ -146,5 +172,6 @@ def guarded_protocol() -> type[GuardedProtocol]:
     """Return a protocol class for one server, limited by the descriptors of this process."""
     most_open = max(16, raise_descriptor_limit() - _RESERVE)
     waiting_limit = min(WAITING_LIMIT, most_open // 2)
-    limits = {"most_open": most_open, "waiting": Waiting(total=waiting_limit, per_address=WAITING_LIMIT_PER_ADDRESS)}
+    waiting: Waiting[GuardedProtocol] = Waiting(total=waiting_limit, per_address=WAITING_LIMIT_PER_ADDRESS)
+    limits = {"most_open": most_open, "waiting": waiting, "turns": Turns()}
     return type("GuardedProtocol", (GuardedProtocol,), limits)

@@ -25,6 +25,8 @@ _TOO_SLOW: Final = ErrorDescription("validation_error", 408, "The request body d
 _QUEUE_TIME: Final = b"x-forkpoint-queue-time"
 _PROBES: Final = frozenset({"/api/v1/health", "/api/v1/ready"})
 _WITH_BODY: Final = frozenset({b"content-length", b"transfer-encoding"})
+# Requests that change nothing: no one misses them once their client has left the queue.
+_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 # In the scope of a request that its client sent before the response to the one before it was complete.
 PIPELINE: Final = "forkpoint.pipeline"
 # Refusal of a request by its headers alone: status, headers and body.
@@ -64,7 +66,9 @@ class SlowClientGuard:
         hang_up = Event()
         scope = {**scope, HANG_UP: hang_up}
         kind = {"is_pipelined": scope.get(PIPELINE, False), "is_probe": scope.get("path") in _PROBES}
-        async with Turn(self._slots, address, **kind) as turn, _in_background(body.watch(hang_up)):
+        async with _in_background(body.watch(hang_up)), Turn(self._slots, address, **kind) as turn:
+            if hang_up.is_set() and scope["method"] in _SAFE_METHODS:
+                return
 
             async def receive() -> Message:
                 return await body.next_piece(turn)

@@ -29,6 +29,14 @@ async def hello(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "websocket.accept"})
         await receive()
         return
+    if scope["path"] == "/echo":
+        body, more = b"", True
+        while more:
+            message = await receive()
+            body, more = body + message["body"], message["more_body"]
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"%d" % len(body))]})
+        await send({"type": "http.response.body", "body": body})
+        return
     if scope["path"] == "/long":
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": bytes(LONG)})
@@ -129,6 +137,17 @@ def test_a_request_of_two_framings_ends_its_connection() -> None:
     with serving() as port, sending(port, both + WHOLE) as connection:
         assert hears_hello(connection)
         assert is_closed(connection)  # what follows is not answered
+
+
+def test_a_body_in_tiny_chunks_arrives_whole_and_the_next_request_too() -> None:
+    chunks = b"".join(b"1\r\n%c\r\n" % letter for letter in b"0123456789" * 100)
+    header = b"POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with serving() as port, sending(port, header + chunks + b"0\r\n\r\n" + WHOLE) as connection:
+        answers = b""
+        while not answers.endswith(b"piped"):
+            answers += connection.recv(4096)
+        assert b"0123456789" * 100 in answers
+        assert is_answered(port)
 
 
 def test_requests_before_the_last_response_are_marked() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cockpit.http.transfer import slots, slow_clients
 from cockpit.http.transfer.asgi import Message, Receive, Scope, Send
-from cockpit.http.transfer.slots import Slots
+from cockpit.http.transfer.slots import Slots, Turn
 from tests.support.patience import patience_s
 from traces.http.hang_ups import HANG_UP
 
@@ -132,6 +132,26 @@ def test_the_application_learns_that_its_client_has_hung_up(request_end: tuple[M
 
     Streaming(*request_end).run()
     assert seen == [False, True]
+
+
+@pytest.mark.parametrize(("method", "body"), [("GET", None), ("POST", END["body"])])
+def test_a_request_whose_client_left_the_queue_runs_only_if_it_changes_something(
+    method: str, body: bytes | None
+) -> None:
+    exchange = Exchange(END, GONE)
+
+    async def queue() -> None:
+        all_slots = few_slots()
+        guard = slow_clients.SlowClientGuard(exchange.application, exchange.refusal, all_slots)
+        async with Turn(all_slots, "another"):
+            request = asyncio.create_task(
+                guard({"type": "http", "method": method, "headers": []}, exchange.receive, exchange.send)
+            )
+            await asyncio.sleep(0.01)
+        await request
+
+    asyncio.run(queue())
+    assert exchange.read == body
 
 
 def test_headers_with_underscores_reach_neither_the_check_nor_the_application() -> None:
