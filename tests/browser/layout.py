@@ -6,6 +6,8 @@ from playwright.sync_api import Page, ViewportSize
 
 # The desk at 200 %.
 ZOOMED: Final[ViewportSize] = {"width": 720, "height": 450}
+# A row of one line that moves by its height in a phone.
+_VISIBLE_MOVE: Final = 0.02
 _CONTROLS: Final = "a[href], button, input, select, textarea, [tabindex='0'], [role=tab]"
 # The visible controls of the page in the order of the Tab key, with their boxes.
 _VISIBLE: Final = """const visible = (controls) => [...document.querySelectorAll(controls)]
@@ -51,6 +53,14 @@ _JUMPS: Final = (
 _MOTION: Final = """() => document.getAnimations()
   .filter((animation) => animation.playState === "running" && animation.effect.getComputedTiming().duration > 1)
   .map((animation) => `${animation.animationName ?? animation.transitionProperty} moves`)"""
+# Parts that moved while the page loaded, with the share of the window that they moved in.
+_MOVES: Final = """() => new Promise((resolve) => {
+  const nameOf = ({ node }) => (node?.innerText ?? node?.textContent ?? "").trim().slice(0, 40);
+  const observer = new PerformanceObserver((list) => resolve(list.getEntries().map(
+    ({ value, sources }) => [value, sources.map(nameOf).join(", ")])));
+  observer.observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => resolve([]), 100);
+})"""
 # Parts of an open menu or dialog beside it, unless a box on the way cuts them off or scrolls.
 _SPILLED: Final = """(overlays) => [...document.querySelectorAll(overlays)].flatMap((overlay) => {
   const edge = overlay.getBoundingClientRect().right + 1;
@@ -84,6 +94,12 @@ def motion(page: Page) -> list[str]:
     """Return what moves on the page."""
     animations: Any = page.evaluate(_MOTION)
     return [str(name) for name in animations]
+
+
+def moves(page: Page) -> list[str]:
+    """Return what moved visibly after it was drawn."""
+    shifts: list[tuple[float, str]] = page.evaluate(_MOVES)
+    return [f"“{names}” moves ({share:.2f})" for share, names in shifts if share > _VISIBLE_MOVE]
 
 
 def window_scroll(page: Page) -> list[str]:

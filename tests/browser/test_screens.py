@@ -10,7 +10,16 @@ from playwright.sync_api import Locator, ViewportSize, expect
 from tests.browser.cockpit import DESK, LOOKS, PHONE, Cockpit, Scheme
 from tests.browser.conftest import OpenCockpit
 from tests.browser.demo import Demo
-from tests.browser.layout import ZOOMED, clipped_print, focus_jumps, lost_controls, motion, spilled_parts, window_scroll
+from tests.browser.layout import (
+    ZOOMED,
+    clipped_print,
+    focus_jumps,
+    lost_controls,
+    motion,
+    moves,
+    spilled_parts,
+    window_scroll,
+)
 from tests.support.patience import wait_until
 
 SCREENS = (
@@ -90,12 +99,15 @@ def test_screen_is_accessible(open_cockpit: OpenCockpit, demo: Demo, screen: str
     assert not problems, "\n".join(problems)
 
 
-@pytest.mark.parametrize("view", ["run", "tree view"])
-def test_low_window_opens_a_run_on_its_head(open_cockpit: OpenCockpit, demo: Demo, view: str) -> None:
-    cockpit = open_cockpit(demo.path(view), viewport=ZOOMED)
+@pytest.mark.parametrize(("view", "viewport"), [("run", ZOOMED), ("tree view", ZOOMED), ("fork", PHONE)])
+def test_small_window_opens_a_run_on_its_head(
+    open_cockpit: OpenCockpit, demo: Demo, view: str, viewport: ViewportSize
+) -> None:
+    cockpit = open_cockpit(demo.path(view), viewport=viewport)
     page = cockpit.page
     page.wait_for_load_state("networkidle")
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+    assert moves(page) == []
 
 
 @pytest.mark.parametrize("screen", OVERLAYS)

@@ -6,6 +6,7 @@ import { lazy, Suspense, useDeferredValue, useRef, useState, type KeyboardEvent,
 import { loadPart } from "@/api/connection/loadPart";
 import { stepQuery } from "@/api/runs/runs";
 import type { RunDetail, StepSummary } from "@/api/schema";
+import { ErrorState } from "@/ui/ErrorState";
 import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
@@ -106,15 +107,17 @@ export function ForkPanel({
             </p>
           )}
           {replayChanges.pending ? (
-            <p className="muted" role="status">
+            <p className={`muted ${classes.loading}`} role="status">
               Loading the replay's changes…
             </p>
           ) : asJson ? (
             <Suspense fallback={<p className="muted">Loading the editor…</p>}>
               <OverridesJson draft={draft} onChange={change} />
             </Suspense>
+          ) : hasFrame ? (
+            <Editor fork={fork} forkStep={forkStep} step={step} onMoveHere={onMoveHere} />
           ) : (
-            hasFrame && <Editor fork={fork} forkStep={forkStep} step={step} onMoveHere={onMoveHere} />
+            <p className={classes.loading} />
           )}
           {hasFrame && <PolicyEditor draft={draft} onChange={change} />}
         </UnappliedText>
@@ -211,7 +214,8 @@ function Editor({
       </div>
     );
   }
-  if (!detail.data) return <p className="muted">Loading the step…</p>;
+  if (detail.isError) return <ErrorState error={detail.error} onRetry={() => void detail.refetch()} />;
+  if (!detail.data) return <p className={`muted ${classes.loading}`}>Loading the step…</p>;
   return (
     <div ref={editor}>
       <StepEditor key={step.id} step={detail.data} draft={fork.draft} engine={fork.engine} onChange={fork.change} />

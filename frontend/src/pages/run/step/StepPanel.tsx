@@ -108,7 +108,7 @@ export function StepPanel({ step, plan, onSelect, isRecording = false, onFork }:
           </RedactionReasons>
         )}
         {detail.isPending && <p className="muted">Loading…</p>}
-        <StepComments step={step.sequence_no} />
+        {!detail.isPending && <StepComments step={step.sequence_no} />}
       </div>
     </section>
   );

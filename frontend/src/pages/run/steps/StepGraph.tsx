@@ -58,7 +58,6 @@ export default function StepGraph({ run, rows, fork, plans, onSelect }: Props): 
           hard to read; fold or filter steps to see others.
         </p>
       )}
-      <Legend kinds={STRENGTH.filter((kind) => visibleEdges.some((edge) => edge.kind === kind))} />
       {provenanceEdges.error && (
         <p className={classes.note}>The data flow could not be loaded: {provenanceEdges.error.message}</p>
       )}
@@ -86,6 +85,7 @@ export default function StepGraph({ run, rows, fork, plans, onSelect }: Props): 
           <Controls showInteractive={false} />
         </ReactFlow>
       </div>
+      <Legend kinds={STRENGTH.filter((kind) => visibleEdges.some((edge) => edge.kind === kind))} />
     </div>
   );
 }
