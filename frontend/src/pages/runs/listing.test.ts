@@ -8,6 +8,7 @@ import {
   familiesByRoot,
   mergeNewest,
   orderPair,
+  paperRest,
   toggleAll,
   toggleSelection,
   totalWords,
@@ -42,6 +43,11 @@ test("a fresh page brings its hits", () => {
     ["a", 3],
     ["b", 2],
   ]);
+});
+
+test("a printed list says how much follows", () => {
+  expect(paperRest(75, 1_000)).toBe("The first 75 rows. To print more, scroll down first, or filter the list.");
+  expect(paperRest(1_200, 1_000)).toBe("The first 1,000 rows. Filter the list to print others.");
 });
 
 test("words of the total", () => {

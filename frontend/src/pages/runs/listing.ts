@@ -27,6 +27,12 @@ export function totalWords(data: InfiniteData<RunList>): string {
   return page.more_than_total ? `${count(page.total)}+ runs` : pluralize(page.total, "run");
 }
 
+/** On paper: how much of the list is printed, and how to print more. `rows`: those that are loaded. */
+export function paperRest(rows: number, limit: number): string {
+  if (rows > limit) return `The first ${count(limit)} rows. Filter the list to print others.`;
+  return `The first ${count(rows)} rows. To print more, scroll down first, or filter the list.`;
+}
+
 /** Merge a fresh first page into a list of pages. Changed rows stay in place, new ones come first. */
 export function mergeNewest(data: InfiniteData<RunList>, fresh: RunList): InfiniteData<RunList> {
   const byId = new Map(fresh.runs.map((run) => [run.id, run]));

@@ -7,8 +7,10 @@ import type { RunSummary, SearchHit } from "@/api/schema";
 import { paths } from "@/app/paths";
 import type { RunActions } from "@/features/retention/useRunActions";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { PAPER_ROWS, paperRows, usePaper } from "@/ui/paper/paper";
+import paper from "@/ui/paper/Paper.module.css";
 import { runsOf, type ListRow } from "../families/listRows";
-import { coverageOf } from "../listing";
+import { coverageOf, paperRest } from "../listing";
 import { fittingColumns, gridTemplate, type OptionalColumn } from "./columnChoice";
 import { NoteRow } from "./NoteRow";
 import { RunCard } from "./RunCard";
@@ -16,6 +18,9 @@ import { RunRows, type RunRowContext } from "./rowContext";
 import { RunRow } from "./RunRow";
 import classes from "./RunsTable.module.css";
 import { TableHead } from "./TableHead";
+
+/** The pixels of a portrait page, which nothing measures before it is printed. */
+const PAPER_WIDTH = 718;
 
 interface Props {
   rows: readonly ListRow[];
@@ -47,7 +52,9 @@ export function RunsTable(props: Props): ReactElement {
   const scrollerRef = useMergedRef(scroller, sizeRef);
   const navigate = useNavigate();
   const [active, setActive] = useState(0);
-  const columns = useMemo(() => fittingColumns(props.columns, width || window.innerWidth), [props.columns, width]);
+  const isPaper = usePaper();
+  const columnsWidth = isPaper ? PAPER_WIDTH : width || window.innerWidth;
+  const columns = useMemo(() => fittingColumns(props.columns, columnsWidth), [props.columns, columnsWidth]);
   const context = useMemo<RunRowContext>(() => {
     const coverage = coverageOf(selection, runsOf(rows));
     return { selection, onToggle, onToggleAll, coverage, actions, onToggleForks, onShowAllForks, isNested };
@@ -56,11 +63,11 @@ export function RunsTable(props: Props): ReactElement {
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => (cards ? 128 : 52),
-    getItemKey: (index) => keyOf(rows[index]) ?? index,
+    getItemKey: (index) => (rows[index] ? keyOf(rows[index]) : index),
     overscan: 12,
   });
-  const items = virtual.getVirtualItems();
-  const last = items.at(-1)?.index ?? 0;
+  const visibleRows = virtual.getVirtualItems();
+  const last = visibleRows.at(-1)?.index ?? 0;
   useEffect(() => {
     if (hasMore && !loadingMore && last >= rows.length - 25) onMore();
   }, [hasMore, loadingMore, last, rows.length, onMore]);
@@ -88,24 +95,26 @@ export function RunsTable(props: Props): ReactElement {
 
   if (props.pending) return <TableSkeleton />;
   const body = (
-    <div className={classes.body} style={{ height: virtual.getTotalSize() }} role={cards ? "list" : "rowgroup"}>
-      {items.map((item) => {
+    <div
+      className={`${classes.body} ${paper.rows}`}
+      style={{ height: virtual.getTotalSize() }}
+      role={cards ? "list" : "rowgroup"}
+    >
+      {paperRows(isPaper, rows.length, visibleRows).map((item) => {
         const row = rows[item.index];
         if (!row) return null;
+        const key = keyOf(row);
         const slot = {
           index: item.index,
-          ref: virtual.measureElement,
+          // The heights on paper are not those on the screen.
+          ref: isPaper ? null : virtual.measureElement,
           style: { transform: `translateY(${item.start}px)` } satisfies CSSProperties,
           onFocus: () => setActive(item.index),
         };
-        if (row.kind === "note") return <NoteRow key={item.key} {...slot} row={row} isCard={cards} />;
+        if (row.kind === "note") return <NoteRow key={key} {...slot} row={row} isCard={cards} />;
         const hit = props.hits.get(row.run.id);
         const rowProps = { ...slot, row, hit, isSelected: selectedIds.has(row.run.id) };
-        return cards ? (
-          <RunCard key={item.key} {...rowProps} />
-        ) : (
-          <RunRow key={item.key} {...rowProps} columns={columns} />
-        );
+        return cards ? <RunCard key={key} {...rowProps} /> : <RunRow key={key} {...rowProps} columns={columns} />;
       })}
     </div>
   );
@@ -114,21 +123,24 @@ export function RunsTable(props: Props): ReactElement {
       <div className={`panel ${cards ? classes.cards : classes.table}`} aria-busy={props.stale}>
         <div
           ref={scrollerRef}
-          className={classes.scroller}
+          className={`${classes.scroller} ${paper.scroller}`}
           style={{ "--columns": gridTemplate(columns) } as CSSProperties}
           {...(!cards && { role: "table", "aria-label": "Runs", "aria-rowcount": hasMore ? -1 : rows.length + 1 })}
           {...(cards && { tabIndex: 0, role: "region", "aria-label": "Runs" })}
         >
           {!cards && <TableHead columns={columns} sort={props.sort} onSort={props.onSort} />}
           {body}
+          {isPaper && (hasMore || rows.length > PAPER_ROWS) && (
+            <p className={`muted ${classes.rest}`}>{paperRest(rows.length, PAPER_ROWS)}</p>
+          )}
         </div>
       </div>
     </RunRows>
   );
 }
 
-function keyOf(row: ListRow | undefined): string | undefined {
-  return row?.kind === "note" ? `note ${row.root}` : row?.run.id;
+function keyOf(row: ListRow): string {
+  return row.kind === "note" ? `note ${row.root}` : row.run.id;
 }
 
 function hasFocus(element: HTMLElement | null): boolean {
