@@ -246,8 +246,9 @@ def _without_marks(value: JSONValue) -> JSONValue:
 def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
     """Return the event of an answer."""
     payload: JSONObject = {"latency_ms": int((outcome.end - call.start) * 1000)}
-    payload |= _result(call, outcome, limit)
-    if outcome.status and (body := _content(outcome, limit)) is not None:
+    body = _content(outcome, limit)
+    payload |= _result(call, outcome, body)
+    if outcome.status and isinstance(body, bytes):
         request, problem = _request(call, limit)
         payload[RAW_RESPONSE] = raw_response(
             api=call.operation.api,
@@ -266,26 +267,18 @@ def end_line(call: Call, outcome: Outcome, *, limit: int) -> bytes:
 
 
 def called_tools(call: Call, outcome: Outcome, *, limit: int) -> list[str]:
-    """Return the tools that an answer asks the agent to run."""
+    """Return the tools that an answer asks the agent to run; raise `UnreadableBody` if they are not known."""
     api = call.operation.answer_api
-    if api in TOOL_APIS:
+    if api in TOOL_APIS or outcome.status >= _ERRORS:
         return []
-    payload = _result(call, outcome, limit)
-    if "response" not in payload and outcome.status < _ERRORS and (body := _content(outcome, limit)) is not None:
+    body = decode(outcome.body, outcome.encoding, limit=limit)
+    if outcome.error:
+        raise UnreadableBody(outcome.error)
+    payload = _result(call, outcome, body)
+    if "response" not in payload:
         # A stream that does not begin as one.
         payload = {"response": read_stream(api, body).answer}
     return [*tool_names(api, payload.get("response"))]
-
-
-def obstacle(call: Call, outcome: Outcome, *, limit: int) -> str:
-    """Return why it is not known which tools an answer asks the agent to run; empty if it is."""
-    if call.operation.answer_api in TOOL_APIS or outcome.status >= _ERRORS:
-        return ""
-    try:
-        decode(outcome.body, outcome.encoding, limit=limit)
-    except UnreadableBody as problem:
-        return str(problem)
-    return outcome.error
 
 
 def _request(call: Call, limit: int) -> tuple[JSONObject, str]:
@@ -297,11 +290,13 @@ def _request(call: Call, limit: int) -> tuple[JSONObject, str]:
     return as_object(value), "" if isinstance(value, dict) else "it is not a JSON object"
 
 
-def _result(call: Call, outcome: Outcome, limit: int) -> JSONObject:
+def _result(call: Call, outcome: Outcome, body: bytes | UnreadableBody) -> JSONObject:
+    """Return the result of a call with an unpacked body."""
     if not outcome.status:
         return _failure(outcome.error)
     try:
-        body = decode(outcome.body, outcome.encoding, limit=limit)
+        if isinstance(body, UnreadableBody):
+            raise body
         if outcome.status >= _ERRORS:
             return _refusal(outcome, body)
         if not outcome.is_stream and not is_event_stream(body):
@@ -311,12 +306,12 @@ def _result(call: Call, outcome: Outcome, limit: int) -> JSONObject:
     return _stream_result(outcome, read_stream(call.operation.answer_api, body))
 
 
-def _content(outcome: Outcome, limit: int) -> bytes | None:
-    """Return the body of an answer; None if it cannot be read."""
+def _content(outcome: Outcome, limit: int) -> bytes | UnreadableBody:
+    """Return the body of an answer, unpacked, or why it cannot be."""
     try:
         return decode(outcome.body, outcome.encoding, limit=limit)
-    except UnreadableBody:
-        return None
+    except UnreadableBody as problem:
+        return problem
 
 
 def _refusal(outcome: Outcome, body: bytes) -> JSONObject:

@@ -144,10 +144,12 @@ def store_live(call: Call, outcome: Outcome | None, call_id: int, *, limit: int)
 
 def check_answer(call: Call, outcome: Outcome, row: int, *, limit: int) -> Refusal | None:
     """Return why an answer must not reach the agent: it calls a tool that nobody allowed and nothing intercepts."""
-    if problem := events.obstacle(call, outcome, limit=limit):
+    try:
+        names = events.called_tools(call, outcome, limit=limit)
+    except UnreadableBody as problem:
         with connection():
-            return Refusal(status=400, reason=consents.refuse_unread(row, problem))
-    return check_tools(row, events.called_tools(call, outcome, limit=limit))
+            return Refusal(status=400, reason=consents.refuse_unread(row, str(problem)))
+    return check_tools(row, names)
 
 
 def check_tools(row: int, names: Collection[str]) -> Refusal | None:

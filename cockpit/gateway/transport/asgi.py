@@ -13,8 +13,8 @@ from cockpit.http.transfer.slow_clients import PATIENCE_S, patience_s
 
 # Bytes of all bodies of a process that have not arrived in full.
 _MOST_WAITING: Final = 256 * 1024 * 1024
-# Of a body that is too large, beyond which its client is not told.
-_MOST_REFUSED: Final = 2 * 1024 * 1024 * 1024
+# How many times as large as allowed a body may be for its client to be told.
+_MOST_REFUSED: Final = 4
 JSON: Final[Headers] = [(b"content-type", b"application/json")]
 
 
@@ -49,7 +49,7 @@ class Bodies:
                     pieces.append(piece)
                     kept_size, self._free = kept_size + len(piece), self._free - len(piece)
                 # A client reads why when it has sent everything; until then, it sees only that the connection breaks.
-                elif not has_more or size > _MOST_REFUSED:
+                elif not has_more or size > _MOST_REFUSED * settings.MAX_BODY_BYTES:
                     raise Refusal(status=413, reason=f"the request is larger than {settings.MAX_BODY_BYTES} bytes")
                 else:
                     pieces, kept_size, self._free = [], 0, self._free + kept_size

@@ -51,6 +51,14 @@ def test_too_large_body_is_read_before_it_is_refused(settings: Settings) -> None
     assert asyncio.run(bodies.read(lambda: asyncio.sleep(0, {"type": "http.request", "body": b"y"}))) == b"y"
 
 
+def test_much_too_large_body_is_not_read_to_its_end(settings: Settings) -> None:
+    settings.MAX_BODY_BYTES = 100
+    messages: list[Message] = [{"type": "http.request", "body": b"x" * 60, "more_body": True} for _ in range(20)]
+    with pytest.raises(Refusal) as refusal:
+        asyncio.run(Bodies().read(lambda: asyncio.sleep(0, messages.pop())))
+    assert (refusal.value.status, len(messages)) == (413, 13)
+
+
 def test_slow_body_makes_room_for_others() -> None:
     """One that has sent most of a large body could keep its memory for hours."""
     bodies = Bodies(total=100, slow_after_s=0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from cockpit.gateway.answers import UnreadableBody
 from cockpit.gateway.events import (
     LAST_NUMBER,
     Call,
@@ -15,7 +16,6 @@ from cockpit.gateway.events import (
     content_digest,
     end_line,
     event_line,
-    obstacle,
     request_body,
     start_lines,
 )
@@ -336,7 +336,6 @@ def test_called_tools_are_found_whatever_an_answer_calls_itself() -> None:
         encoding = "gzip" if body.startswith(b"\x1f") else ""
         outcome = Outcome(end=2.0, status=200, body=body, encoding=encoding)
         assert called_tools(make_call({}), outcome, limit=10_000) == ["erase"]
-        assert obstacle(make_call({}), outcome, limit=10_000) == ""
     embeddings = make_call({}, operation=Operation(path="/embeddings", api="openai.embeddings"))
     assert called_tools(embeddings, Outcome(end=2.0, status=200, body=b"data: {}\n\n"), limit=10_000) == []
     # A response in the background calls its tools where it is read.
@@ -348,8 +347,11 @@ def test_called_tools_are_found_whatever_an_answer_calls_itself() -> None:
 
 def test_answer_in_another_compression_hides_its_tools() -> None:
     outcome = Outcome(end=2.0, status=200, body=b"\x0b\x02\x80{}\x03", encoding="br")
-    assert "compressed as “br”" in obstacle(make_call({}), outcome, limit=LIMIT)
-    assert obstacle(make_call({}), replace(outcome, status=500), limit=LIMIT) == ""
+    with pytest.raises(UnreadableBody, match="compressed as “br”"):
+        called_tools(make_call({}), outcome, limit=LIMIT)
+    assert called_tools(make_call({}), replace(outcome, status=500), limit=LIMIT) == []
+    with pytest.raises(UnreadableBody, match="timeout"):
+        called_tools(make_call({}), Outcome(end=2.0, error="timeout"), limit=LIMIT)
     [step] = read_run(start_lines(make_call({}), limit=LIMIT) + end_line(make_call({}), outcome, limit=LIMIT)).steps
     assert (step.status, "compressed as “br”" in step.error) == ("error", True)
 
