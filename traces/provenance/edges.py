@@ -52,7 +52,7 @@ produce nor consume: their children do.
 # Without a call id, message 3 would be traced by its digest if it equals a part of an output, else by its runs of words
 # (`text_index`) and its short values (`short_values`).
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -63,6 +63,7 @@ from traces.payloads.splitter import Splitter
 from traces.provenance.edge_facts import EdgeFact, cut_evidence
 from traces.provenance.input_origins import UnexplainedContent, empty_values, fit_path, newest, scalars
 from traces.provenance.message_edges import message_edges
+from traces.provenance.packed_edges import PackedEdges
 from traces.provenance.step_outputs import ProvenanceState, StepFacts, index_output
 from traces.provenance.value_edges import note_empty_value, scalar_edges, value_edges
 
@@ -78,7 +79,7 @@ _NO_INPUT: Final = "its input was not recorded"
 class Provenance:
     """All edges, and by step the content of its input that no edge explains."""
 
-    edges: list[EdgeFact]
+    edges: Collection[EdgeFact]
     unexplained_inputs: dict[int, tuple[UnexplainedContent, ...]]
 
 
@@ -99,20 +100,20 @@ def find_provenance(
     `stored_content` is the unexplained content of steps whose inputs are not among `steps`.
     """
     state = ProvenanceState(splitter=splitter)
-    provenance = Provenance(edges=[], unexplained_inputs={})
+    edges, unexplained_inputs = PackedEdges(), dict[int, tuple[UnexplainedContent, ...]]()
     for step in steps:
         if step.type in _CONTAINERS:
-            provenance.unexplained_inputs[step.no] = ()
+            unexplained_inputs[step.no] = ()
             continue
         state.unexplained_content = []
         state.origins.add_stored(step.no, (stored_content or {}).get(step.no, ()))
         # Trace every step, not only the included ones: content that appeared earlier did not come from a later step.
-        edges = list(_unique(_edges_into(step, state)))
+        own_edges = list(_unique(_edges_into(step, state)))
         if includes(step.no):
-            provenance.edges.extend(edges)
-            provenance.unexplained_inputs[step.no] = newest(state.unexplained_content)
+            edges.extend(own_edges)
+            unexplained_inputs[step.no] = newest(state.unexplained_content)
         index_output(step, state)
-    return provenance
+    return Provenance(edges=edges, unexplained_inputs=unexplained_inputs)
 
 
 def _unique(edges: Iterator[EdgeFact]) -> Iterator[EdgeFact]:

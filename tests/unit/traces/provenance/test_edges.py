@@ -1,6 +1,7 @@
 """Provenance edges: each found once, in time linear in the recording."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 import orjson
 import pytest
@@ -35,14 +36,14 @@ def _facts(run: RecordedRun) -> list[StepFacts]:
 
 
 def _edges(*steps: StepFacts) -> list[EdgeFact]:
-    return find_provenance(steps, Splitter()).edges
+    return [*find_provenance(steps, Splitter()).edges]
 
 
 def _model(no: int, messages: list[JSONValue], message: JSONObject) -> StepFacts:
     return StepFacts(no=no, type=StepType.MODEL, input={"messages": messages}, output={"message": message})
 
 
-def _ends(edges: list[EdgeFact]) -> set[tuple[int, int, str, str, str]]:
+def _ends(edges: Iterable[EdgeFact]) -> set[tuple[int, int, str, str, str]]:
     return {(edge.producer, edge.consumer, str(edge.kind), edge.consumer_path, edge.producer_path) for edge in edges}
 
 

@@ -59,7 +59,7 @@ def _edges(run: RecordedRun) -> list[EdgeFact]:
         StepFacts(no=no, type=step.type, input=step.input, output=step.output, call_id=step.call_id)
         for no, step in enumerate(run.steps, 1)
     ]
-    return find_provenance(facts, Splitter()).edges
+    return [*find_provenance(facts, Splitter()).edges]
 
 
 def _plan(run: RecordedRun, answer: str) -> Plan:
