@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import Final
+from typing import Any, Final
 
 import re2
 
@@ -30,10 +30,10 @@ class SecretDetector:
     def __init__(self) -> None:
         self._rules = secret_rules()
         hints = "|".join(f"(?:{rule.hint or rule.pattern})" for rule in self._rules)
-        hints += rf"|\[{FAILURE}\]"
+        self._hints = _without_groups(rf"{hints}|\[{FAILURE}\]")
         patterns = "\n".join(rule.pattern for rule in self._rules)
         self.version = f"secrets:{sha256(patterns.encode()).hexdigest()[:8]}"
-        self._hint = re2.compile(_without_groups(hints).encode(), _options(captures=False))
+        self._hint = re2.compile(self._hints.encode(), _options(captures=False))
         self._patterns = [re2.compile(rule.pattern.encode(), _options(captures=True)) for rule in self._rules]
         self._groups = [pattern.groupindex[b"value"] for pattern in self._patterns]
         self._following = [re.compile(rule.following.encode()) if rule.following else None for rule in self._rules]
@@ -44,6 +44,10 @@ class SecretDetector:
 
     def suspects(self, data: bytes) -> bool:
         return self._hint.search(data) is not None
+
+    def first_look(self, expression: str) -> Any:
+        """Return the expression that searches for what `suspects` does and for another one, in the time of either."""
+        return re2.compile(f"{self._hints}|{expression}".encode(), _options(captures=False))
 
     def findings(self, text: bytes, name: str) -> Sequence[Finding]:
         readable = _without_escapes(text)
