@@ -33,6 +33,9 @@ _ZSTD: Final = "zstd"
 _MAX_COMPRESSION: Final = 0.9
 _SEPARATOR: Final = b"\n"
 _SEPARATOR_SIZE: Final = len(_SEPARATOR)
+# As numbers, which are found in a tenth of the time.
+_LINE_BREAK: Final = ord(_SEPARATOR)
+_NUL: Final = 0
 # The name of a lock of PostgreSQL.
 _FILES_LOCK: Final = 0x666F726B
 # Half of PostgreSQL's default `deadlock_timeout`.
@@ -180,7 +183,7 @@ def _groups(members: Iterable[NewMember], media_type: str) -> Iterator[Sequence[
     for member in members:
         data = member[1]
         length = len(data)
-        if length > TARGET or media_type != JSON_TYPE or _SEPARATOR in data or b"\x00" in data:
+        if length > TARGET or media_type != JSON_TYPE or _LINE_BREAK in data or _NUL in data:
             yield [member]
             continue
         if group and size + length > TARGET:
