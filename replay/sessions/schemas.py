@@ -16,6 +16,7 @@ from replay.execution.messages import (
     StepsMessage,
     TextMessage,
 )
+from replay.live.providers.types import Protocol
 from replay.overrides.policy import Policy
 from replay.overrides.profile import CallEnd, OverrideProfile, StepRef
 from traces.core.json_types import JSONValue
@@ -180,7 +181,7 @@ class ProviderView(Schema):
     """A configured model provider; keys never leave the server."""
 
     name: str
-    protocol: Literal["openai", "anthropic"]
+    protocol: Protocol
     base_url: str
     models: list[str]
     local: bool

@@ -6632,7 +6632,7 @@ export interface components {
              * Protocol
              * @enum {string}
              */
-            protocol: "openai" | "anthropic";
+            protocol: "openai" | "anthropic" | "gemini" | "ollama";
             /** Base Url */
             base_url: string;
             /** Models */

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from replay.live.providers.call_ids import with_ids
 from replay.live.providers.failures import garbage, incomplete
 from replay.live.providers.openai_protocol import parse_arguments, tool_text
 from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
@@ -81,7 +82,7 @@ def _max_tokens(parameters: Mapping[str, Any]) -> Any:
 def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the arguments of the SDK call, and the names of parameters that it cannot express."""
     parameters = _parameters(call)
-    messages = list(as_objects(call.input.get("messages")))
+    messages = with_ids(as_objects(call.input.get("messages")))
     arguments: dict[str, Any] = {
         "model": call.model,
         "messages": message_bodies(messages),

@@ -1,13 +1,14 @@
 """Gemini's own protocol: requests from canonical model inputs, canonical outputs from its streams."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import orjson
 
 from forkpoint.capture.assembly import assemble_content
 from replay.live.providers import request_path
+from replay.live.providers.call_ids import result_names
 from replay.live.providers.json_streams import JsonAssembly
 from replay.live.providers.types import ModelCall, Provider
 from traces.core.json_access import as_object, as_objects, as_string, as_text, member
@@ -111,15 +112,10 @@ def _is_system(message: JSONObject) -> bool:
 
 def _contents(messages: Sequence[JSONObject]) -> list[JSONValue]:
     """Convert messages; adjacent ones of a role become one, since results of parallel calls belong together."""
-    names = {
-        str(call.get("id")): call.get("name", "")
-        for message in messages
-        for call in as_objects(message.get("tool_calls"))
-    }
     turns: list[tuple[str, list[JSONValue]]] = []
-    for message in messages:
+    for message, name in zip(messages, result_names(messages), strict=True):
         role = "model" if message.get("role") == "assistant" else "user"
-        parts = list(_message_parts(message, names))
+        parts = list(_message_parts(message, name))
         if turns and turns[-1][0] == role:
             turns[-1][1].extend(parts)
         elif parts:
@@ -127,9 +123,8 @@ def _contents(messages: Sequence[JSONObject]) -> list[JSONValue]:
     return [{"role": role, "parts": parts} for role, parts in turns]
 
 
-def _message_parts(message: JSONObject, names: Mapping[str, JSONValue]) -> Iterator[JSONValue]:
+def _message_parts(message: JSONObject, name: str) -> Iterator[JSONValue]:
     if message.get("role") in ("tool", "function"):
-        name = message.get("name") or names.get(str(message.get("tool_call_id")), "")
         result: JSONObject = {"name": name, "response": _result(message.get("content"))}
         yield {"functionResponse": {**_id(message.get("tool_call_id")), **result}}
         return

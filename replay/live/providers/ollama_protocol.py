@@ -1,11 +1,12 @@
 """Ollama's own protocol: requests from canonical model inputs, canonical outputs from its lines of JSON."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from forkpoint.capture.assembly import assemble_lines
 from replay.live.providers import request_path
+from replay.live.providers.call_ids import result_names
 from replay.live.providers.json_streams import JsonAssembly
 from replay.live.providers.openai_protocol import tool_body, tool_text
 from replay.live.providers.types import ModelCall, Provider
@@ -75,12 +76,11 @@ class Assembly(JsonAssembly):
 
 def message_bodies(messages: Sequence[JSONObject]) -> list[JSONValue]:
     """Return messages of a conversation; results have the names of the tools that they are of."""
-    names = {as_text(call.get("id")): call.get("name") for call in _calls(messages)}
-    return [message_body(message, names) for message in messages]
+    return [message_body(message, name) for message, name in zip(messages, result_names(messages), strict=True)]
 
 
-def message_body(message: JSONObject, names: Mapping[str, JSONValue] | None = None) -> JSONObject:
-    """Return a message; `names` are the tools of calls by their ids."""
+def message_body(message: JSONObject, tool_name: str = "") -> JSONObject:
+    """Return a message; `tool_name` is that of the tool whose result it is."""
     content = message.get("content")
     blocks = as_objects(content) if isinstance(content, list) else []
     is_result = message.get("role") == "tool"
@@ -96,9 +96,8 @@ def message_body(message: JSONObject, names: Mapping[str, JSONValue] | None = No
     if calls := as_objects(message.get("tool_calls")):
         body["tool_calls"] = [_call_body(call) for call in calls]
     if is_result:
-        id = as_text(message.get("tool_call_id"))
-        name = message.get("name") or (names or {}).get(id)
-        body |= {key: value for key, value in (("tool_name", name), ("tool_call_id", id)) if value}
+        fields = {"tool_name": tool_name or message.get("name"), "tool_call_id": message.get("tool_call_id")}
+        body |= {name: value for name, value in fields.items() if value}
     return body
 
 
@@ -117,10 +116,6 @@ def with_prompt(body: JSONObject, message: JSONObject) -> JSONObject:
     rest = {name: value for name, value in body.items() if name not in {"prompt", "images"}}
     images: JSONObject = {"images": new_message["images"]} if "images" in new_message else {}
     return {**rest, "prompt": new_message["content"], **images}
-
-
-def _calls(messages: Iterable[JSONObject]) -> list[JSONObject]:
-    return [call for message in messages for call in as_objects(message.get("tool_calls"))]
 
 
 def _call_body(call: JSONObject) -> JSONObject:

@@ -7,6 +7,7 @@ from typing import Any, Final
 import orjson
 from pydantic import BaseModel
 
+from replay.live.providers.call_ids import with_ids
 from replay.live.providers.failures import garbage, incomplete
 from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
 from traces.core.json_access import as_object, as_objects, member, text_or_json
@@ -83,7 +84,7 @@ def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
     parameters = as_object(parameters_json)
     body: dict[str, Any] = {
         "model": call.model,
-        "messages": [message_body(message) for message in as_objects(call.input.get("messages"))],
+        "messages": [message_body(message) for message in with_ids(as_objects(call.input.get("messages")))],
         **{name: value for name, value in parameters.items() if name in _PARAMETERS and value is not None},
     }
     if _SIGNING_MODELS.match(call.model):

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
+from replay.live.providers.call_ids import with_ids
 from replay.live.providers.failures import Interruption, garbage, incomplete
 from replay.live.providers.types import ModelCall, OnText, Provider, StreamResult, Usage
 from traces.core.json_access import as_list, as_object, as_objects, as_text, member, text_or_json
@@ -35,7 +36,7 @@ def request(call: ModelCall) -> tuple[dict[str, Any], tuple[str, ...]]:
     effort = parameters.get("reasoning_effort")
     fields: JSONObject = {
         "model": call.model,
-        "input": [item for message in as_objects(call.input.get("messages")) for item in _items(message)],
+        "input": [item for message in with_ids(as_objects(call.input.get("messages"))) for item in _items(message)],
         "tools": [_tool(tool) for tool in as_objects(call.input.get("tools"))],
         "tool_choice": _tool_choice(parameters.get("tool_choice")),
         "max_output_tokens": parameters.get("max_tokens"),

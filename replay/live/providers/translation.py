@@ -3,7 +3,7 @@
 What the other protocol cannot express is refused: an agent whose request says less than it meant would be another one.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -139,7 +139,11 @@ def _neutral(input: JSONObject) -> JSONObject:
     if effort.keys() == {"effort"}:
         del parameters["reasoning"]
         parameters["reasoning_effort"] = effort["effort"]
-    result: JSONObject = {**input, "parameters": parameters, "messages": _as_list([*_with_ids(input)])}
+    result: JSONObject = {
+        **input,
+        "parameters": parameters,
+        "messages": [*map(_with_images, as_objects(input.get("messages")))],
+    }
     format = as_object(input.get("response_format"))
     if format.get("type") == "text":
         del result["response_format"]
@@ -172,29 +176,8 @@ def _tool_choice(choice: JSONValue) -> JSONValue:
     return _CHOICES.get(kind, kind)
 
 
-def _with_ids(input: JSONObject) -> Iterator[JSONObject]:
-    """Yield the messages, with ids of calls and results where an API has none: by their order."""
-    count, open_ids = 0, list[str]()
-    for message in map(_with_images, as_objects(input.get("messages"))):
-        if message.get("role") == "assistant":
-            calls: list[JSONObject] = []
-            for call in as_objects(message.get("tool_calls")):
-                count += 1
-                calls.append({**call, "id": as_text(call.get("id")) or f"call_{count}"})
-            open_ids = [as_text(call["id"]) for call in calls]
-            yield {**message, **({"tool_calls": _as_list(calls)} if calls else {})}
-        elif message.get("role") == "tool" and not message.get("tool_call_id") and open_ids:
-            yield {**message, "tool_call_id": open_ids.pop(0)}
-        else:
-            yield message
-
-
 def _with_images(message: JSONObject) -> JSONObject:
     content = message.get("content")
     if not isinstance(content, list):
         return message
     return {**message, "content": [_as_image(part) if isinstance(part, dict) else part for part in content]}
-
-
-def _as_list(items: Sequence[JSONObject]) -> list[JSONValue]:
-    return [*items]

@@ -6,7 +6,15 @@ import httpx2
 import orjson
 import pytest
 
-from replay.live.providers import ModelCall, Provider, gemini_protocol, ollama_protocol, responses_protocol
+from replay.live.providers import (
+    ModelCall,
+    Provider,
+    anthropic_protocol,
+    gemini_protocol,
+    ollama_protocol,
+    openai_protocol,
+    responses_protocol,
+)
 from replay.live.providers.failures import Interruption, classify
 from replay.live.providers.json_streams import EventStream, HttpFailure
 from replay.live.providers.types import ProviderError
@@ -118,6 +126,27 @@ def test_ollama_request() -> None:
         },
         ("raw",),
     )
+
+
+NO_IDS: list[JSONValue] = [
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "", "name": name, "arguments": {}} for name in "fg"]},
+    {"role": "tool", "content": "1"},
+    {"role": "tool", "content": "2"},
+]
+
+
+def test_results_without_ids_are_those_of_the_calls_in_order() -> None:
+    call = ModelCall(provider="p", model="m", input={"messages": NO_IDS})
+    bodies = [protocol.request(call)[0] for protocol in (openai_protocol, anthropic_protocol, responses_protocol)]
+    ids = [
+        [message["tool_call_id"] for message in bodies[0]["messages"][1:]],
+        [block["tool_use_id"] for block in bodies[1]["messages"][1]["content"]],
+        [item["call_id"] for item in bodies[2]["input"][2:]],
+    ]
+    assert ids == [["call_1", "call_2"]] * 3
+    parts = gemini_protocol.request(call)[0]["contents"][1]["parts"]
+    assert [part["functionResponse"]["name"] for part in parts] == ["f", "g"]
+    assert [message.get("tool_name") for message in ollama_protocol.request(call)[0]["messages"]] == [None, "f", "g"]
 
 
 PROVIDER = Provider(name="p", protocol="ollama", base_url="http://127.0.0.1:1")
