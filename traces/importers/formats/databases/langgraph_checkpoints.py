@@ -26,7 +26,7 @@ _COLUMNS: Final[dict[str, Sequence[str]]] = {"checkpoints": ("thread_id",), "wri
 _ERROR: Final = "__error__"
 _INTERRUPT: Final = "__interrupt__"
 _RESUME: Final = "__resume__"
-_RESUMED: Final = "resumed_with"
+_ANSWER: Final = "resumed_with"
 # Channels that the engine uses to start nodes.
 _CONTROL: Final = ("branch:", "__", "start:", "join:")
 _BRANCH: Final = "branch:to:"
@@ -153,7 +153,7 @@ def add_write(task: JSONObject, channel: str, value: JSONValue) -> None:
     elif channel == _INTERRUPT:
         task["interrupts"] = value
     elif channel == _RESUME:
-        task[_RESUMED] = value
+        task[_ANSWER] = value
     elif not channel.startswith(_CONTROL):
         task["result"] = {**as_object(task.get("result")), channel: value}
 
@@ -183,7 +183,7 @@ def written_tasks(fields: JSONObject) -> list[JSONObject]:
 
 def _with_answer(tasks: dict[str, JSONObject]) -> list[JSONObject]:
     """Return tasks; those that waited have the answer with which the graph went on."""
-    answer = as_object(tasks.pop(_NO_TASK, None)).get(_RESUMED)
+    answer = as_object(tasks.pop(_NO_TASK, None)).get(_ANSWER)
     return [
-        task if answer is None or "interrupts" not in task else {_RESUMED: answer, **task} for task in tasks.values()
+        task if answer is None or "interrupts" not in task else {_ANSWER: answer, **task} for task in tasks.values()
     ]

@@ -1,6 +1,7 @@
 """CrewAI: task logs (JSON or text), the output of a crew, and the events of its event bus.
 
-A log contains several executions. A new run starts when the first task starts again while no task is open.
+A log contains several executions. A new run starts when the first task starts again while no task is open, or when
+tasks of the same agents come again in the same order.
 """
 
 import re
@@ -8,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
+
+import orjson
 
 from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single
 from traces.core.json_types import JSONObject, JSONValue
@@ -18,9 +21,10 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.model_calls import parse_token_count
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.times import parse_time
-from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
 from traces.importers.files.file_opener import decode_text
+from traces.importers.files.json_reader import parse_embedded
 from traces.importers.files.sample import Sample
 from traces.importers.files.source import Source
 from traces.importers.formats.frameworks import crewai_events
@@ -33,6 +37,7 @@ _FIELD: Final = re.compile(
     r'(?:^|", )(task_name|task|agent|status|output|input|message|level|crew|flow|tool|error|duration|metadata)="'
 )
 _ENTRY_FIELDS: Final = frozenset({"timestamp", "task_name", "task", "agent", "status", "output", "error"})
+_TASK_KEY: Final = ("task_name", "task", "agent")
 _TOOL_FAILURE: Final = "Error executing tool"
 _MAPPED_FIELDS: Final = frozenset({"description", "raw", "agent", "name", "messages"})
 
@@ -111,7 +116,7 @@ class _LoggedTask:
 
 
 def _log_runs(entries: Sequence[JSONObject], location: str) -> Iterator[RecordedRun]:
-    for tasks in _executions(entries):
+    for tasks in (part for group in _executions(entries) for part in _cycles(group)):
         task_entries: list[JSONValue] = [entry for task in tasks for entry in (task.start, task.end) if entry]
         external_id = f"{FORMAT}-{content_id(task_entries, location)}"
         steps = [_log_step(task, f"task-{number}", location) for number, task in enumerate(tasks, 1)]
@@ -149,8 +154,27 @@ def _executions(entries: Sequence[JSONObject]) -> Iterator[list[_LoggedTask]]:
         yield tasks
 
 
+def _cycles(tasks: list[_LoggedTask]) -> Iterator[list[_LoggedTask]]:
+    """Yield the executions among tasks whose first one has other inputs each time, and thus another description.
+
+    An example is `weather in Paris, poem, weather in Rome, poem`: a task is back after two, and so are all agents.
+    """
+    starts = [task.start for task in tasks]
+    last_places: dict[str, int] = {}
+    length = 0
+    for index, start in enumerate(starts):
+        key = orjson.dumps([start.get(name) for name in _TASK_KEY]).decode()
+        length = length or (index - last_places[key] if start and key in last_places else 0)
+        last_places[key] = index
+    agents = [start.get("agent") for start in starts]
+    if not length or any(agent != agents[index % length] for index, agent in enumerate(agents)):
+        yield tasks
+        return
+    yield from (tasks[first : first + length] for first in range(0, len(tasks), length))
+
+
 def _is_same_task(start: JSONObject, entry: JSONObject) -> bool:
-    return all(start.get(name) == entry.get(name) for name in ("task_name", "task", "agent"))
+    return all(start.get(name) == entry.get(name) for name in _TASK_KEY)
 
 
 def _find_open_task(pending: list[_LoggedTask], entry: JSONObject) -> _LoggedTask | None:
@@ -243,6 +267,12 @@ def _task_steps(task: JSONObject, key: str, location: str) -> Iterator[RecordedS
         name: value for name, value in task.items() if name not in _MAPPED_FIELDS and value not in (None, "", {}, [])
     }
     name = as_text(task.get("name"))
+    messages = [
+        TranscriptMessage(value=_with_failure(value), location=f"{location}/messages/{index}", actions=_calls(value))
+        for index, value in enumerate(_messages(task))
+    ]
+    transcript = transcripts.build_steps(messages, TranscriptSettings()) if messages else []
+    notes = transcript[0].attributes if transcript else {}
     yield RecordedStep(
         key=key,
         type=StepType.AGENT,
@@ -250,18 +280,42 @@ def _task_steps(task: JSONObject, key: str, location: str) -> Iterator[RecordedS
         parent=_ROOT,
         input={"task": request} if request else None,
         output={"text": task.get("raw")},
-        attributes={**other_fields, **({"task_name": name} if name else {})},
+        attributes={**other_fields, **({"task_name": name} if name else {}), **notes},
     )
-    messages = [
-        TranscriptMessage(value=_with_failure(message), location=f"{location}/messages/{index}")
-        for index, message in enumerate(as_list(task.get("messages")))
-    ]
-    for step in transcripts.build_steps(messages, TranscriptSettings())[1:] if messages else []:
+    for step in transcript[1:]:
         if step.type is not StepType.OUTPUT:
             parent = key if step.parent == "agent" else f"{key}/{step.parent}"
             yield replace(
                 step, key=f"{key}/{step.key}", parent=parent, links=tuple(f"{key}/{link}" for link in step.links)
             )
+
+
+def _messages(task: JSONObject) -> list[JSONValue]:
+    """Return the messages of a task; CrewAI keeps the last answer only as the result of the task."""
+    messages, result = as_list(task.get("messages")), task.get("raw")
+    has_answer = not messages or as_object(messages[-1]).get("role") == "assistant" or not result
+    return messages if has_answer else [*messages, {"role": "assistant", "content": result, "text_of": "task result"}]
+
+
+def _calls(message: JSONValue) -> tuple[TextAction, ...]:
+    """Return the call in the text of an answer, to which CrewAI adds what the tool returned."""
+    body = as_object(message)
+    text = as_text(body.get("content")) if body.get("role") == "assistant" else ""
+    call, mark, result = text.partition("\nObservation:")
+    head, input_mark, arguments = call.rpartition("\nAction Input:")
+    _, action_mark, name = head.rpartition("Action:")
+    if not (mark and input_mark and action_mark):
+        return ()
+    error = result.strip() if result.lstrip().startswith(_TOOL_FAILURE) else ""
+    return (
+        TextAction(
+            name=name.strip(),
+            arguments=parse_embedded(arguments.strip()),
+            output=result.strip(),
+            error=error,
+            status=StepStatus.ERROR if error else StepStatus.OK,
+        ),
+    )
 
 
 def _with_failure(message: JSONValue) -> JSONValue:

@@ -10,9 +10,9 @@ from traces.core.vocabulary import StepType
 @pytest.mark.parametrize("is_list", [False, True])
 def test_checkpoints_have_what_their_tasks_wrote(is_list: bool) -> None:
     user, answer = ({"type": kind, "id": kind, "data": {"content": kind, "id": kind}} for kind in ("human", "ai"))
-    starts = {"__start__": {"messages": [user]}}
+    first_channels = {"__start__": {"messages": [user]}}
     tuples = [
-        (1, starts, [["t1", "messages", [user]], ["t1", "branch:to:model", None]]),
+        (1, first_channels, [["t1", "messages", [user]], ["t1", "branch:to:model", None]]),
         (2, {"messages": [user], "branch:to:model": None}, [["t2", "messages", [answer]]]),
         (
             3,

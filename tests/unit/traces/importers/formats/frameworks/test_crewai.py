@@ -175,3 +175,36 @@ def test_log_keeps_other_fields_and_has_no_end_without_that_of_a_task() -> None:
     entry = {"timestamp": "2026-03-01 10:00:00", "task": "Answer.", "agent": "Clerk", "crew": "shop"}
     (run,) = read([{**entry, "status": "started"}])
     assert (run.status, run.steps[1].attributes) == (RunStatus.PARTIAL, {"crew": "shop"})
+
+
+def test_executions_with_other_inputs_are_runs() -> None:
+    names = [("Weather in Paris", "helper"), ("Poem", "writer"), ("Weather in Rome", "helper"), ("Poem", "writer")]
+    entries = [
+        {"timestamp": f"2026-03-01 10:00:0{number}", "task_name": None, "task": task, "agent": agent, "status": status}
+        for number, (task, agent) in enumerate([*names, ("Weather in Oslo", "helper")])
+        for status in ("started", "completed")
+    ]
+    helper, writer = ("agent", "helper", "crew"), ("agent", "writer", "crew")
+    assert [outline(run)[1:-1] for run in read(entries)] == [[helper, writer], [helper, writer], [helper]]
+
+
+def test_calls_in_texts_and_last_answers_are_steps() -> None:
+    text = 'Thought: I look.\nAction: find\nAction Input: {"title": "Dune"}\nObservation: 3'
+    messages = [
+        {"role": "system", "content": "You count."},
+        {"role": "user", "content": "Any Dune?"},
+        {"role": "assistant", "content": text},
+        {"role": "user", "content": "Answer."},
+    ]
+    task = {"description": "Count.", "raw": "Three.", "agent": "Clerk", "messages": messages}
+    (run,) = read({"raw": "Three.", "tasks_output": [task]})
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.tool_name, tool.input, tool.output) == ("find", {"title": "Dune"}, "3")
+    last = as_object(fixtures.steps(run, StepType.MODEL)[-1].output)
+    assert last["message"] == {"role": "assistant", "content": "Three."}
+
+
+def test_instructions_of_a_task_without_an_answer_stay() -> None:
+    task = {"description": "Count.", "agent": "Clerk", "messages": [{"role": "system", "content": "You count."}]}
+    (run,) = read({"raw": "", "tasks_output": [task]})
+    assert run.steps[1].attributes["unread_messages"] == [{"role": "system", "content": "You count."}]
