@@ -49,7 +49,7 @@ from traces.importers.formats.histories import (
 from traces.importers.formats.inspect import logs
 from traces.importers.formats.langgraph import events, states
 from traces.importers.formats.teams import magentic_one
-from traces.importers.formats.workflows import dify, flowise, langflow, n8n
+from traces.importers.formats.workflows import dify, fastgpt, flowise, langflow, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
 
@@ -305,6 +305,12 @@ FRAMEWORKS: Final = (
         title="test runs of DeepEval and rows of Ragas",
         sniff=detection.sniff_by_value(graded_answers.is_evaluation),
         parse=graded_answers.parse,
+    ),
+    Importer(
+        name=fastgpt.FORMAT,
+        title="FastGPT chats and workflow executions",
+        sniff=detection.sniff_by_value(fastgpt.is_export),
+        parse=fastgpt.parse,
     ),
     Importer(
         name=dify.FORMAT,
