@@ -178,8 +178,8 @@ def _model_facts(facts: SpanFacts, node: JSONObject, model: str) -> SpanFacts:
         for item in as_objects(node.get("historyPreview"))
     ]
     answer = history.pop()["content"] if history and history[-1]["role"] == "assistant" else None
-    others = as_object(facts.output)
-    output = answer if answer is not None else first_member(others, "textOutput") or facts.output
+    members = as_object(facts.output)
+    output = answer if answer is not None else first_member(members, "textOutput") or facts.output
     thought: list[JSONValue] = (
         [{"type": "thinking", "thinking": node["reasoningText"]}] if node.get("reasoningText") else []
     )
@@ -191,7 +191,7 @@ def _model_facts(facts: SpanFacts, node: JSONObject, model: str) -> SpanFacts:
     usage: JSONObject = {"input_tokens": node.get(counts[0]), "output_tokens": node.get(counts[1])}
     facts.attributes |= {
         "inputs": facts.input,
-        "outputs": omit(others, "textOutput"),
+        "outputs": omit(members, "textOutput"),
         "model": "" if facts.type is StepType.MODEL else model,
         "quotes": node.get("quoteList"),
     }

@@ -85,7 +85,8 @@ def _block(part: JSONObject) -> JSONValue:
 
 def _call(call: JSONObject) -> JSONObject:
     name = first_member(call, "functionName", "toolName")
-    titles: JSONObject = {"title": call["toolName"]} if call.get("toolName") != name else {}
+    title = call.get("toolName")
+    titles: JSONObject = {"title": title} if title and title != name else {}
     return {"id": call.get("id"), "name": name, "arguments": call.get("params"), **titles, **omit(call, *_CALL_FIELDS)}
 
 
