@@ -131,10 +131,6 @@ def _describe(value: JSONValue) -> str:
         (_is_apm, _NO_ATTRIBUTES),
         (_is_weave_table, "this is a table of Weave with a column per value: export the calls as JSON Lines"),
         (_is_tempo_search, "these are results of a search in Tempo: export the traces by their ids (`/api/traces/…`)"),
-        (
-            _is_xray,
-            "these are segments of AWS X-Ray: import the spans of the log group `aws/spans` (Transaction Search)",
-        ),
         (_is_gateway_log, _NO_BODIES),
         (_is_response, "these are HTTP responses, not a recording"),
         (_is_trial_result, harbor_trials.NO_TRAJECTORIES),
@@ -197,11 +193,6 @@ def _is_gateway_log(body: JSONObject) -> bool:
     """Return whether an object is a log of Cloudflare's AI Gateway, or a page of these."""
     log = as_object(first_item(body["result"])) if body.keys() >= CLOUDFLARE else body
     return {"provider", "tokens_in", "request_content_type"} <= log.keys()
-
-
-def _is_xray(body: JSONObject) -> bool:
-    first = as_object(first_item(body.get("Traces")))
-    return has_list(first, "Segments") or (as_text(body.get("trace_id")).startswith("1-") and "start_time" in body)
 
 
 def _is_apm(body: JSONObject) -> bool:

@@ -19,7 +19,7 @@ from traces.importers.files.file_opener import decode_text
 from traces.importers.files.json_reader import json_value, parse_embedded, require_object
 from traces.importers.files.python_literals import parse_cell
 from traces.importers.files.source import Record
-from traces.importers.otlp.clouds import app_insights, cloud_trace, cloudwatch, google_logs
+from traces.importers.otlp.clouds import app_insights, cloud_trace, cloudwatch, google_logs, xray
 from traces.importers.otlp.consoles import dotnet_console, script_values
 from traces.importers.otlp.evaluations import read_annotations
 from traces.importers.otlp.stores import (
@@ -83,6 +83,7 @@ _TRACES: Final[tuple[tuple[_Test, Callable[[JSONObject], Iterable[JSONObject]]],
     (genkit.is_trace, genkit.documents),
     (langwatch.is_trace, langwatch.documents),
     (devtools.is_trace, devtools.documents),
+    (xray.is_trace, xray.documents),
 )
 # Spans of stores.
 _RECORDS: Final[tuple[tuple[_Test, Callable[[JSONObject], JSONObject]], ...]] = (

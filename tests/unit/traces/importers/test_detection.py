@@ -15,8 +15,6 @@ from traces.importers.files.errors import BadFile
         (b"#<struct OpenTelemetry::SDK::Trace::SpanData", "OpenTelemetry for Ruby prints them", "line 1"),
         (b'{"traces": [{"traceID": "2f", "rootTraceName": "x"}]}', "results of a search in Tempo", "/"),
         (b'{"data": {"dataset_id": "d", "examples": [{"input": {}, "output": {}}]}}', "examples of a data set", "/"),
-        (b'{"Traces": [{"Id": "1-57", "Segments": []}]}', "segments of AWS X-Ray", "/"),
-        (b'{"trace_id": "1-5759e988-bd86", "id": "1", "start_time": 1.5}', "segments of AWS X-Ray", "/"),
         (
             b"id,op_name,trace_id,inputs.model\n1,weave:///a/b/op/c,2,m\n",
             "table of Weave with a column per value",

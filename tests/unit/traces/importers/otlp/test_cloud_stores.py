@@ -165,3 +165,30 @@ def test_genkit_models_tools_and_parameters() -> None:
     assert (first.provider, first.model, first.tokens_in, first.tokens_out) == ("google", "gemini-2.5-flash", 40, 8)
     assert (tool.call_id, tool.input, tool.output) == ("call_1", {"title": "Dune"}, "3 copies")
     assert fixtures.request_contents(second)[-1] == "3 copies"
+
+
+@pytest.mark.parametrize("is_page", [False, True])
+def test_segments_of_xray_are_spans(is_page: bool) -> None:
+    def segment(id: str, attributes: Any, **fields: Any) -> dict[str, Any]:
+        times = {"start_time": 1_772_359_200.5, "end_time": 1_772_359_201.5}
+        ids = {"id": id * 16, "trace_id": f"1-69a41ba0-{'a' * 24}"}
+        return {"name": "span", **ids, **times, "metadata": {"default": attributes}, **fields}
+
+    tool = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "find"}
+    cause = {"exceptions": [{"id": "e1", "type": "ValueError", "message": "no shelf"}]}
+    inner = segment("3", tool, fault=True, cause=cause)
+    agent = {"gen_ai.operation.name": "invoke_agent", "otel.resource.service.name": "shop"}
+    segments = [segment("1", agent), segment("2", {}, parent_id="1" * 16, subsegments=[inner])]
+    parts = [{"Id": item["id"], "Document": orjson.dumps(item).decode()} for item in segments]
+    data = (
+        orjson.dumps({"Traces": [{"Id": "1-69a41ba0", "Segments": parts}]})
+        if is_page
+        else fixtures.json_lines(segments)
+    )
+    ((run,), _) = fixtures.detect_and_read("otlp", data)
+    assert (run.app, run.external_id) == ("shop", "69a41ba0" + "a" * 24)
+    assert [(step.key[0], step.parent and step.parent[0], step.error) for step in run.steps] == [
+        ("1", None, ""),
+        ("2", "1", ""),
+        ("3", "2", "no shelf"),
+    ]
