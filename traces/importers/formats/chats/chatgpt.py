@@ -6,16 +6,19 @@ separate run that starts with the shared messages.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_text, first_member, list_or_single, omit
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, list_or_single, omit
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.recorded_run import RecordedRun
+from traces.core.recorded_run import RecordedJudgement, RecordedRun
+from traces.core.vocabulary import JudgementKind
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
 from traces.importers.common.messages import result_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, build_run
+from traces.importers.common.times import parse_time
 from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
 from traces.importers.files import archives
 from traces.importers.files.errors import BadFile
@@ -33,6 +36,8 @@ _MEMBER: Final = re.compile(r"(?:.*/)?conversations(?:-\d+)?\.json")
 # Of a conversation that has no title so far.
 _NO_TITLES: Final = frozenset({"New chat", "Untitled"})
 _FAILED: Final = frozenset({"system_error"})
+_FEEDBACK: Final = re.compile(r"(?:.*/)?message_feedback\.json")
+_RATINGS: Final = {"up": JudgementKind.PASS, "down": JudgementKind.FAIL}
 
 
 def sniff(sample: Sample) -> float:
@@ -68,10 +73,49 @@ def _conversation_files(data: bytes) -> list[str]:
 
 def _archive_runs(source: Source) -> Iterator[RecordedRun]:
     archive = archives.Archive(source.data)
+    feedback = _read_feedback(archive, source)
     for name in _conversation_files(source.data):
         member = Source(name=name, data=archive.read(name))
-        yield from parse(member)
+        yield from (_with_feedback(run, feedback) for run in parse(member))
         source.problems.extend(problem.prefix_location(name) for problem in member.problems)
+
+
+def _read_feedback(archive: archives.Archive, source: Source) -> dict[str, list[JSONObject]]:
+    """Return what the user thought of messages, by the conversation."""
+    feedback: dict[str, list[JSONObject]] = {}
+    for name in filter(_FEEDBACK.fullmatch, archive.names):
+        member = Source(name=name, data=archive.read(name))
+        try:
+            for item in as_objects(member.value):
+                parse_time(item.get("create_time"), "create_time")
+                feedback.setdefault(as_text(item.get("conversation_id")), []).append(item)
+        except BadFile as problem:
+            source.problems.append(problem.prefix_location(name))
+    return feedback
+
+
+def _with_feedback(run: RecordedRun, feedback: dict[str, list[JSONObject]]) -> RecordedRun:
+    """Add the feedback on the messages of a run. That on a message of another branch is a judgement of the run."""
+    conversation, _, branch = run.external_id.partition("/")
+    steps = {as_text(step.attributes.get("message_id")): step.key for step in run.steps}
+    judgements: list[RecordedJudgement] = []
+    for item in feedback.get(conversation, []):
+        message = as_text(first_member(item, "message_id", "id"))
+        if branch and message not in steps:
+            continue
+        rating, comment = as_text(item.get("rating")), parse_embedded(item.get("content"))
+        kinds = (kind for word, kind in _RATINGS.items() if word in rating.lower())
+        judgements.append(
+            RecordedJudgement(
+                name="feedback",
+                kind=next(kinds, JudgementKind.NOTE),
+                text=as_text(first_member(as_object(comment), "text", "comment")) or rating,
+                at=parse_time(item.get("create_time"), "message_feedback.json"),
+                step=steps.get(message),
+                detail={"tags": as_list(as_object(comment).get("tags"))} if as_object(comment).get("tags") else {},
+            )
+        )
+    return replace(run, judgements=(*run.judgements, *judgements)) if judgements else run
 
 
 def _is_conversation(body: JSONObject) -> bool:

@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_list, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.json_walk import first_item
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import StepType
 from traces.importers.common import transcripts
 from traces.importers.common.identity import content_id
-from traces.importers.common.model_calls import PROVIDER_RAN, normalize_provider, usage_details
+from traces.importers.common.model_calls import PROVIDER_RAN, normalize_provider, normalize_usage, usage_details
 from traces.importers.common.run_builder import RunFacts, build_run
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span, parse_time
@@ -267,6 +267,9 @@ def _model(call: _Call) -> str:
 
 def _call_steps(call: _Call) -> Iterator[RecordedStep]:
     """Yield the model step of a call and the steps of the tools that the provider ran in it."""
+    if _has_embeddings(call.body):
+        yield _embedding(call)
+        return
     answer = normalize_openai_answer(call.body)
     request = normalize_openai_request({**call.request, "instructions": _instructions(call)}) if call.request else None
     has_messages = request is not None and bool(as_list(request["messages"]))
@@ -306,6 +309,26 @@ def _call_steps(call: _Call) -> Iterator[RecordedStep]:
         result: JSONObject = {"result": results[call_id]} if call_id in results else {}
         if (step := _tool({**item, **result}, f"{call.id}/{index}")) is not None:
             yield step
+
+
+def _has_embeddings(body: JSONObject) -> bool:
+    return as_object(first_item(body.get("data"))).get("object") == "embedding"
+
+
+def _embedding(call: _Call) -> RecordedStep:
+    """Return the step of embeddings, which are the first part of a search."""
+    return build_step(
+        SpanFacts(
+            key=call.id,
+            name=_model(call) or "embedding",
+            type=StepType.RETRIEVAL,
+            times=parse_span(_creation_time(call.body), call.body.get("completed_at"), call.location),
+            input={"query": call.request["input"]} if "input" in call.request else None,
+            output={"embeddings": call.body["data"]},
+            usage=normalize_usage(as_object(call.body.get("usage")), f"{call.location}/usage"),
+            attributes={**omit(call.request, "input", "model"), "model": _model(call)},
+        )
+    )
 
 
 def _additions(body: JSONObject) -> JSONObject:

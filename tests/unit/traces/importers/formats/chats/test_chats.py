@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun, RecordedStep
-from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.core.vocabulary import JudgementKind, RunStatus, StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
 
@@ -207,6 +207,26 @@ def test_zipped_export_is_read() -> None:
     assert registry.detect(fixtures.sample(source.name, source.data)).name == "chatgpt"
     assert list(registry.get_importer("chatgpt").runs([source])) == fixtures.runs("chatgpt.json")
     assert [problem.where for problem in source.problems] == ["export/conversations-001.json, /0"]
+
+
+def test_feedback_in_an_export_is_a_judgement() -> None:
+    conversations = fixtures.source("chatgpt.json").data
+    plain = list(registry.get_importer("chatgpt").runs([Source(name="c.json", data=conversations)]))
+    main = next(run for run in plain if "/" not in run.external_id)
+    answer = next(step for step in main.steps if "message_id" in step.attributes)
+    feedback = [
+        {"message_id": answer.attributes["message_id"], "rating": "thumbsDown", "content": '{"text": "wrong shelf"}'},
+        {"id": "unknown", "rating": "thumbs_up", "content": "{}", "create_time": "2026-03-01T10:00:00Z"},
+    ]
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("conversations.json", conversations)
+        rows = [{**item, "conversation_id": main.external_id} for item in feedback]
+        archive.writestr("message_feedback.json", orjson.dumps(rows))
+    runs = registry.get_importer("chatgpt").runs([Source(name="export.zip", data=packed.getvalue())])
+    (run,) = (run for run in runs if run.external_id == main.external_id)
+    judgements = [(item.kind, item.text, item.step) for item in run.judgements if item.name == "feedback"]
+    assert judgements == [(JudgementKind.FAIL, "wrong shelf", answer.key), (JudgementKind.PASS, "thumbs_up", None)]
 
 
 def test_damaged_conversation_leaves_others_intact() -> None:

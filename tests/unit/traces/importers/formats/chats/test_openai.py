@@ -351,3 +351,16 @@ def test_stored_completion_keeps_its_settings_and_user() -> None:
     completion = {"object": "chat.completion", "id": "c1", "model": "gpt-x", "choices": [answer], **facts}
     ((run,), _) = read({"object": "list", "data": [completion], "has_more": False})
     assert facts.items() <= run.steps[0].attributes.items()
+
+
+def test_embeddings_of_a_batch_are_searches() -> None:
+    vectors = [{"object": "embedding", "index": 0, "embedding": [0.5]}]
+    body = {"object": "list", "data": vectors, "model": "embed-3", "usage": {"prompt_tokens": 8, "total_tokens": 8}}
+    lines = [
+        {"custom_id": "r1", "url": "/v1/embeddings", "body": {"model": "embed-3", "input": "Dune", "dimensions": 1}},
+        {"id": "b1", "custom_id": "r1", "response": {"status_code": 200, "body": body}},
+    ]
+    (run,) = fixtures.read("openai", *([line] for line in lines))
+    (step,) = run.steps
+    assert (step.type, step.input, step.output) == (StepType.RETRIEVAL, {"query": "Dune"}, {"embeddings": vectors})
+    assert (step.tokens_in, step.attributes) == (8, {"model": "embed-3", "dimensions": 1})
