@@ -8,6 +8,7 @@ tau2-bench writes an evaluation as one file, or as a folder with its settings an
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -32,9 +33,9 @@ from traces.importers.common.judgements import judgement
 from traces.importers.common.model_calls import normalize_parameters, normalize_provider
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import parse_time
-from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TextAction, TranscriptMessage, TranscriptSettings
 from traces.importers.files.errors import BadFile
-from traces.importers.files.json_reader import item_by_item, require_list, require_object
+from traces.importers.files.json_reader import item_by_item, parse_embedded, require_list, require_object
 from traces.importers.files.source import Record, Source
 from traces.importers.formats.evaluations.tau_ticks import read_ticks
 
@@ -51,6 +52,11 @@ _REVIEWS: Final = ("review", "user_only_review")
 _ONLY_SETTINGS: Final = (
     "the settings of an evaluation without its simulations: import the folder `simulations` beside it"
 )
+
+_ERROR: Final = "Error:"
+# How the agents without calls of tools write them, and how they receive the results.
+_ACTION: Final = "Action:"
+_OUTPUT: Final = "API output: "
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,11 +163,10 @@ def _trials(value: JSONValue, location: str, evaluation: _Evaluation) -> Iterato
 
 def _trial(body: JSONObject, location: str) -> _Trial:
     task, trial = as_text(body.get("task_id")), as_text(body.get("trial"))
+    messages = [*map(_with_failure, require_list(body.get("traj"), f"{location}/traj"))]
     return _Trial(
         body=body,
-        messages=_entries(
-            [*map(_with_failure, require_list(body.get("traj"), f"{location}/traj"))], f"{location}/messages"
-        ),
+        messages=_with_text_calls(_entries(messages, f"{location}/messages")),
         setting=TranscriptSettings(),
         metadata={**other_members(body, _TRIAL_FIELDS), "info": body.get("info")},
         domain="",
@@ -208,6 +213,30 @@ def _entries(messages: Sequence[JSONValue], location: str) -> list[TranscriptMes
     return [TranscriptMessage(value=message, location=f"{location}/{index}") for index, message in enumerate(messages)]
 
 
+def _with_text_calls(entries: list[TranscriptMessage]) -> list[TranscriptMessage]:
+    """Add the calls in the texts of the agents `react` and `act`, and mark their results, which are no requests."""
+    result = [*entries]
+    for index, (entry, follower) in enumerate(pairwise(entries)):
+        answer, reply = as_object(entry.value), as_object(follower.value)
+        output = as_text(reply.get("content"))
+        if answer.get("role") != "assistant" or reply.get("role") != "user" or not output.startswith(_OUTPUT):
+            continue
+        call = as_object(parse_embedded(as_text(answer.get("content")).rpartition(_ACTION)[2].strip()))
+        if name := as_text(call.get("name")):
+            output = output.removeprefix(_OUTPUT)
+            error = output if output.startswith(_ERROR) else ""
+            action = TextAction(
+                name=name,
+                arguments=first_member(call, "arguments", "kwargs"),
+                output=output,
+                error=error,
+                status=StepStatus.ERROR if error else StepStatus.OK,
+            )
+            result[index] = replace(result[index], actions=(action,))
+            result[index + 1] = replace(follower, is_injected=True)
+    return result
+
+
 def _tool(definition: JSONObject) -> JSONObject:
     fields: JSONObject = {
         "description": first_member(definition, "doc", "description"),
@@ -219,7 +248,7 @@ def _tool(definition: JSONObject) -> JSONObject:
 def _with_failure(message: JSONValue) -> JSONValue:
     """Return a result of tau-bench, in which a text says that the call failed."""
     body = as_object(message)
-    is_failure = body.get("role") == "tool" and as_text(body.get("content")).startswith("Error:")
+    is_failure = body.get("role") == "tool" and as_text(body.get("content")).startswith(_ERROR)
     return {**body, "is_error": True} if is_failure else message
 
 

@@ -214,7 +214,7 @@ def test_feedback_in_an_export_is_a_judgement() -> None:
     plain = list(registry.get_importer("chatgpt").runs([Source(name="c.json", data=conversations)]))
     main = next(run for run in plain if "/" not in run.external_id)
     answer = next(step for step in main.steps if "message_id" in step.attributes)
-    feedback = [
+    feedback: list[dict[str, Any]] = [
         {"message_id": answer.attributes["message_id"], "rating": "thumbsDown", "content": '{"text": "wrong shelf"}'},
         {"id": "unknown", "rating": "thumbs_up", "content": "{}", "create_time": "2026-03-01T10:00:00Z"},
     ]

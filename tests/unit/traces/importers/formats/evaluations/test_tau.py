@@ -89,3 +89,17 @@ def test_errors_in_results_of_tau_bench_fail_their_calls() -> None:
     ((run,), _) = read({"results.json": [{"task_id": 1, "trial": 0, "reward": 0.0, "info": {}, "traj": traj}]})
     (tool,) = fixtures.steps(run, StepType.TOOL)
     assert (tool.error, tool.output) == ("Error: reader not found", "Error: reader not found")
+
+
+def test_calls_in_texts_of_tau_bench_are_steps() -> None:
+    texts = [
+        'Thought:\nI look.\nAction:\n{"name": "find", "arguments": {"title": "Dune"}}',
+        "API output: Error: no shelf",
+    ]
+    reply = 'Action: {"name": "respond", "arguments": {"content": "Sorry."}}'
+    turns = [("system", "Be kind."), ("user", "Any Dune?"), ("assistant", texts[0]), ("user", texts[1])]
+    traj = [{"role": role, "content": text} for role, text in [*turns, ("assistant", reply), ("user", "Bye.")]]
+    (run,), _ = read({"r.json": [{"task_id": 1, "trial": 0, "reward": 0.0, "info": {}, "traj": traj}]})
+    (tool,) = fixtures.steps(run, StepType.TOOL)
+    assert (tool.tool_name, tool.input, tool.error) == ("find", {"title": "Dune"}, "Error: no shelf")
+    assert [step.name for step in fixtures.steps(run, StepType.TURN)] == ["Any Dune?", "Bye."]
