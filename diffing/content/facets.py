@@ -5,6 +5,7 @@ from typing import Final
 
 from diffing.compare.comparison import Pair
 from diffing.compare.data_flow import SideName
+from diffing.compare.placeholders import FAILED
 from diffing.compare.run_side import SideStep
 from diffing.content.facet import Facet, FacetKind, section_of
 from diffing.content.facet_readers import reader_of
@@ -12,11 +13,13 @@ from diffing.schemas.terms import Category
 from diffing.sequences.json_diff import differ
 from diffing.sequences.text_diff import normalise
 from traces.core.json_types import JSONValue
-from traces.core.vocabulary import StepStatus, StepType
+from traces.core.vocabulary import Reason, StepStatus, StepType
 from traces.payloads.missing_parts import comparable
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
 
 Payloads = Mapping[str, JSONValue]
+# Without an output, a step of these types has lost it; a tool may return nothing.
+_ANSWERS: Final = frozenset({StepType.MODEL, StepType.RETRIEVAL, StepType.PROMPT})
 _MODEL: Final = FacetKind("model", "model", "config", "model")
 _CATEGORIES: Final[Mapping[StepType, Category]] = {
     StepType.MODEL: "output",
@@ -69,9 +72,16 @@ def _is_difference(facet: Facet) -> bool:
 
 
 def _is_unrecorded(*steps: SideStep) -> bool:
-    """True if a model answered or a search succeeded without a recorded output: that is no other output."""
-    is_answer = steps[0].type in {StepType.MODEL, StepType.RETRIEVAL}
-    return is_answer and any(not step.output_ref and step.status == StepStatus.OK for step in steps)
+    """True if an output was not recorded: that is no other output.
+
+    It is that of a model that answered, a search that succeeded or a prompt, or one that a replay of the same call
+    could only replace by a placeholder.
+    """
+    if steps[0].type in _ANSWERS and any(not step.output_ref and step.status == StepStatus.OK for step in steps):
+        return True
+    is_same_call = steps[0].input_ref == steps[1].input_ref
+    unrecorded_steps = [step for step in steps if not step.output_ref and step.status not in FAILED]
+    return is_same_call and bool(unrecorded_steps) and any(step.reason == Reason.POLICY_FALLBACK for step in steps)
 
 
 def _load(part: str, base: str, candidate: str, payloads: Payloads) -> tuple[JSONValue, JSONValue]:

@@ -16,7 +16,7 @@ from diffing.sentences.notes import (
     value_note,
 )
 from diffing.sentences.text import capitalize, display_text, format_value, format_values, pointer_name
-from diffing.sequences.json_diff import Change, value_changes
+from diffing.sequences.json_diff import Change, have_same_items, value_changes
 from diffing.sequences.ranked_lists import RewrittenDocument, rank_documents, rewritten_documents
 from diffing.sequences.ranked_lists import compare as compare_ranks
 from diffing.sequences.text_diff import deleted_text, edit_spans, inserted_text, shorten
@@ -46,6 +46,8 @@ NO_DATA_FLOW: Final = " The recordings do not show how one led to the other."
 
 def facet_phrase(facet: Facet) -> str:
     """A change as an action: “Adding “…” to the system prompt”."""
+    if facet.part == "output" and idle_side(facet.pair.base, facet.pair.candidate):
+        return _answer(facet)
     if facet.kind in TEXTS:
         return edit_phrase(display_text(facet.base), display_text(facet.candidate), TEXTS[facet.kind])
     if facet.kind == WINDOW:
@@ -209,16 +211,20 @@ def _other_documents(counts: Mapping[str, int]) -> str:
 
 
 def _answer(facet: Facet) -> str:
-    """A change of a step's output: an override, or a different answer of a tool."""
+    """A change of a step's arguments, or of its output: an override, or a different answer of a tool."""
     name = facet.pair.step.display_name
-    if side := idle_side(facet.pair.base, facet.pair.candidate):
+    is_output = facet.part == "output"
+    if is_output and (side := idle_side(facet.pair.base, facet.pair.candidate)):
         return f"Not running {name} in the {side}"
     if failure := _failing(facet, name):
         return failure
+    owner = f"the {'output' if is_output else 'arguments' if facet.kind == 'arguments' else 'input'} of {name}"
     if facet.form == "text":
-        return edit_phrase(display_text(facet.base), display_text(facet.candidate), f"the output of {name}")
+        return edit_phrase(display_text(facet.base), display_text(facet.candidate), owner)
+    if have_same_items(facet.base, facet.candidate):
+        return f"Changing the order of items in {owner}"
     changes = status_fields_first(value_changes(facet.base, facet.candidate, limit=MAX_CHANGES))
-    return _one_value(changes[0], name) if len(changes) == 1 else f"Changing the output of {name} ({_fields(changes)})"
+    return _one_value(changes[0], name, owner) if len(changes) == 1 else f"Changing {owner} ({_fields(changes)})"
 
 
 def _failing(facet: Facet, name: str) -> str:
@@ -240,15 +246,15 @@ _FAILING: Final[Mapping[str, str]] = {
 }
 
 
-def _one_value(change: Change, name: str) -> str:
-    """The only differing value of a step's output."""
+def _one_value(change: Change, name: str, owner: str) -> str:
+    """The only differing value of a step's output or arguments, which is the `owner`."""
     if change.op == "changed":
-        owner = f"{name}'s {pointer_name(change.path)}" if pointer_name(change.path) else f"the output of {name}"
+        place = f"{name}'s {pointer_name(change.path)}" if pointer_name(change.path) else owner
         base, candidate = format_values(change.base, change.candidate)
-        return f"Changing {owner} from {base} to {candidate}"
+        return f"Changing {place} from {base} to {candidate}"
     verb, value = ("Adding", change.candidate) if change.op == "added" else ("Removing", change.base)
     preposition = "to" if change.op == "added" else "from"
-    return f"{verb} {pointer_name(change.path)} ({format_value(value)}) {preposition} the output of {name}"
+    return f"{verb} {pointer_name(change.path)} ({format_value(value)}) {preposition} {owner}"
 
 
 def _fields(changes: Sequence[Change]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final, assert_never
 
+from diffing.compare.placeholders import idle_side
 from diffing.content.facet import Facet
 from diffing.schemas.report import Headline
 from diffing.sentences import consequences
@@ -58,7 +59,8 @@ _CHANCE: Final = "Probably chance:"
 
 def change_name(facet: Facet) -> str:
     """A change by name, quoted only if it is short: “One added sentence in the system prompt”."""
-    if facet.kind in TEXTS:
+    is_placeholder = facet.part == "output" and idle_side(facet.pair.base, facet.pair.candidate) != ""
+    if facet.kind in TEXTS and not is_placeholder:
         return _edit_name(facet) or _short(facet_phrase(facet))
     if facet.kind == "message list" and len(facet.messages) == 1:
         item = facet.messages[0]

@@ -15,7 +15,7 @@ from diffing.content.message_diff import MessagePair
 from diffing.content.payload_texts import call_text
 from diffing.schemas.sections import TextSpan
 from diffing.sentences.text import VALUE, display_text, format_value, format_values, pointer_name
-from diffing.sequences.json_diff import Change, value_changes
+from diffing.sequences.json_diff import Change, have_same_items, value_changes
 from diffing.sequences.ranked_lists import compare as compare_ranks
 from diffing.sequences.ranked_lists import rank_documents, rewritten_documents
 from diffing.sequences.text_diff import (
@@ -77,6 +77,8 @@ def facet_note(facet: Facet) -> Note:
         return _join(map(_message_note, facet.messages[:2]), "; ")
     if facet.form == "text":
         return text_note(display_text(facet.base), display_text(facet.candidate))
+    if have_same_items(facet.base, facet.candidate):
+        return plain_note("the same items in another order")
     changes = value_changes(facet.base, facet.candidate, limit=MAX_CHANGES)
     return _join(map(value_note, status_fields_first(changes)[:2]), "; ")
 

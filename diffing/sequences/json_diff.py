@@ -40,6 +40,18 @@ def differ(base: JSONValue, candidate: JSONValue) -> bool:
     return bool(value_changes(base, candidate, 1))
 
 
+def have_same_items(base: JSONValue, candidate: JSONValue) -> bool:
+    """True if two differing values differ only in the order of the items in their lists."""
+    has_lists = isinstance(base, list | dict) and type(base) is type(candidate)
+    return has_lists and canonical_bytes(_sorted_items(base)) == canonical_bytes(_sorted_items(candidate))
+
+
+def _sorted_items(value: JSONValue) -> JSONValue:
+    if isinstance(value, dict):
+        return {key: _sorted_items(item) for key, item in value.items()}
+    return sorted(map(_sorted_items, value), key=canonical_bytes) if isinstance(value, list) else value
+
+
 def parse_embedded_json(value: JSONValue) -> JSONValue:
     """Decode a text that contains a JSON object or list; tools often answer with encoded JSON."""
     if isinstance(value, str) and value[:1] in {"{", "["}:

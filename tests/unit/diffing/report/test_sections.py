@@ -8,7 +8,7 @@ from diffing.content.similarity import Lexical
 from diffing.report.sections import Texts
 from tests.support.comparing import Spec, agent, diff_of, model, output, reply, tool, user
 from traces.core.json_types import JSONObject, JSONValue
-from traces.core.vocabulary import StepType
+from traces.core.vocabulary import Reason, StepType
 
 
 def test_texts_beyond_the_budget_are_excerpts() -> None:
@@ -48,6 +48,29 @@ def test_answer_is_more_than_text_and_calls(before: JSONObject, after: JSONObjec
     runs = [[agent(), model([user("Q")], {"role": "assistant", **answer}), output("A")] for answer in (before, after)]
     (item,) = diff_of(*runs).sections.model.items
     assert item.kind == "citations, thoughts and media"
+
+
+@pytest.mark.parametrize(
+    ("type", "status"), [(StepType.TOOL, "partial"), (StepType.PROMPT, "ok"), (StepType.TOOL, "ok")]
+)
+@pytest.mark.parametrize("is_swapped", [False, True])
+def test_placeholder_for_an_unrecorded_output_is_no_difference(
+    type: StepType, status: str, *, is_swapped: bool
+) -> None:
+    step = Spec(type=type, name="date", parent=1, input={"zone": "UTC"}, status=status)
+    placeholder = replace(step, output={"text": "[Forkpoint] not recorded"}, reason=Reason.POLICY_FALLBACK)
+    runs = [[agent(), item, output("A")] for item in (step, placeholder)]
+    report = diff_of(*(reversed(runs) if is_swapped else runs))
+    assert report.summary == "Nothing recorded differs between the two runs."
+    assert not report.sections.tool.items
+    assert not report.sections.prompt.items
+
+
+def test_placeholder_is_no_new_prompt() -> None:
+    step = Spec(type=StepType.PROMPT, name="greeting", parent=1, input={"template": "Hi"}, output={"text": "Hi"})
+    placeholder = replace(step, output={"text": "[Forkpoint] lost"}, reason=Reason.POLICY_FALLBACK)
+    summary = diff_of([agent(), step, output("A")], [agent(), placeholder, output("A")]).summary
+    assert summary.startswith("Not running greeting in the candidate")
 
 
 def test_ids_of_calls_that_the_provider_ran_are_no_difference() -> None:

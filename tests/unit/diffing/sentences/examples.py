@@ -202,7 +202,7 @@ def facet(
         pair=at,
         section=section,
         kind=kind,
-        part="output" if kind == "result" else "input",
+        part="output" if kind in {"result", "rendered prompt"} else "input",
         category=category,
         form=form,  # type: ignore[arg-type]  # one of its forms
         base=base,
@@ -286,6 +286,10 @@ def results() -> Iterator[Facet]:
     yield facet("result", 1, 2)
     yield facet("result", {}, {"a": 2})
     yield facet("result", {"a": 1}, {})
+    yield facet("result", {"a": [1, {"b": [2, 3]}]}, {"a": [{"b": [3, 2]}, 1]})
+    for kind in ("arguments", "input"):
+        yield facet(kind, {"a": 1, "b": None}, {"a": 1})
+        yield facet(kind, ["a", "b"], ["b", "a"])
     yield facet("result", dict.fromkeys("abc", 1), dict.fromkeys("abcd", 2))
     yield facet("result", dict.fromkeys("abcdefghijklm", 1), {})
     for status in (StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED):
@@ -294,6 +298,7 @@ def results() -> Iterator[Facet]:
     idle_step = step(reason=StepReason.SIDE_EFFECT_BLOCKED)
     yield facet("result", {"a": 1}, {"a": 2}, at=pair(step(), idle_step))
     yield facet("result", {"a": 1}, {"a": 2}, at=pair(idle_step, step()))
+    yield facet("rendered prompt", "Be kind.", "[Forkpoint]", at=pair(step(), idle_step))
 
 
 def calls() -> Iterator[Facet]:
