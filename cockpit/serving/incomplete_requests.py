@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from cockpit.http.transfer.asgi import Scope
 from cockpit.http.transfer.slow_clients import PIPELINE
 from cockpit.http.transfer.waiting import Waiting
-from cockpit.serving.body_pieces import PIECES, InterruptibleFlow, MeteredConnection, Turns
+from cockpit.serving.request_pieces import PIECES, InterruptibleFlow, MeteredConnection, Turns
 
 log = structlog.get_logger("cockpit.serving.incomplete_requests")
 

@@ -19,6 +19,7 @@ from django.db import connection, connections
 
 from cockpit.process.home import make_home, make_private_file
 from cockpit.serving.incomplete_requests import guarded_protocol
+from cockpit.serving.socket_frames import SOCKET_OPTIONS
 
 GRACE_S = 5
 # Longer than the timeouts of proxies: a proxy that reuses a connection just closed by the server responds with 502.
@@ -134,6 +135,7 @@ def server_config(**address: Any) -> uvicorn.Config:
     return uvicorn.Config(
         "cockpit.asgi:application",
         http=guarded_protocol(),
+        **SOCKET_OPTIONS,
         lifespan="on",
         log_config=None,
         access_log=False,

@@ -9,13 +9,16 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import pytest
 import uvicorn
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from cockpit.http.transfer.slow_clients import PIPELINE
 from cockpit.http.transfer.waiting import Waiting
 from cockpit.serving import incomplete_requests
 from cockpit.serving.incomplete_requests import GuardedProtocol
+from cockpit.serving.socket_frames import BURST, SOCKET_OPTIONS
 from tests.support.patience import patience_s, wait_until
 
 HALF = b"GET / HTTP/1.1\r\nHost: x\r\nX-Half: "
@@ -53,7 +56,9 @@ def few_waiting() -> Waiting[GuardedProtocol]:
 def serving(**limits: Any) -> Iterator[int]:
     """A server whose connections have these limits; its port."""
     protocol = type("Limited", (GuardedProtocol,), {"waiting": few_waiting(), **limits})
-    config = uvicorn.Config(hello, http=protocol, lifespan="off", log_config=None, timeout_keep_alive=60)
+    config = uvicorn.Config(
+        hello, http=protocol, lifespan="off", log_config=None, timeout_keep_alive=60, **SOCKET_OPTIONS
+    )
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -106,6 +111,14 @@ def test_open_socket_awaits_no_header() -> None:
     waiting = few_waiting()
     with serving(waiting=waiting) as port, connect(f"ws://127.0.0.1:{port}/", proxy=None):
         assert len(waiting) == 0
+
+
+def test_a_socket_of_too_many_frames_is_closed() -> None:
+    with serving() as port, connect(f"ws://127.0.0.1:{port}/", proxy=None) as client:
+        assert client.protocol.extensions == []  # compressed frames would unpack to a thousand times their size
+        pings = (client.ping() for _ in range(10 * BURST))
+        with pytest.raises(ConnectionClosed):
+            list(pings)
 
 
 def test_headers_have_a_deadline() -> None:

@@ -1,10 +1,11 @@
-"""Bodies in many tiny chunks."""
+"""Headers of many lines, and bodies in many tiny chunks."""
 
 import asyncio
 
 import h11
+import pytest
 
-from cockpit.serving.body_pieces import PIECES, MeteredConnection, Turns
+from cockpit.serving.request_pieces import MOST_LINES, PIECES, MeteredConnection, Turns
 
 HEADER = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -18,6 +19,21 @@ def test_a_parser_returns_a_few_pieces_at_once() -> None:
     parser.pieces_left = PIECES
     assert isinstance(parser.next_event(), h11.Data)
     assert isinstance(parser.next_event(), h11.EndOfMessage)
+
+
+def test_only_the_lines_of_the_header_count() -> None:
+    header = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a: b\r\n" * (MOST_LINES - 2)
+    parser = MeteredConnection(64 * 1024)
+    parser.receive_data(header + b"\r\n" + b"a: b\r\n" * MOST_LINES)
+    assert isinstance(parser.next_event(), h11.Request)
+
+
+@pytest.mark.parametrize("end", [b"\r\n", b""])
+def test_a_header_of_many_lines_is_rejected(end: bytes) -> None:
+    parser = MeteredConnection(64 * 1024)
+    parser.receive_data(b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a: b\r\n" * MOST_LINES + end)
+    with pytest.raises(h11.RemoteProtocolError):
+        parser.next_event()
 
 
 class Sender:
