@@ -21,10 +21,11 @@ def test_a_parser_returns_a_few_pieces_at_once() -> None:
     assert isinstance(parser.next_event(), h11.EndOfMessage)
 
 
-def test_only_the_lines_of_the_header_count() -> None:
+@pytest.mark.parametrize("end", [b"\r\n", b"\n"])
+def test_only_the_lines_of_the_header_count(end: bytes) -> None:
     header = b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a: b\r\n" * (MOST_LINES - 2)
     parser = MeteredConnection(64 * 1024)
-    parser.receive_data(header + b"\r\n" + b"a: b\r\n" * MOST_LINES)
+    parser.receive_data(header + end + b"a: b\r\n" * MOST_LINES)
     assert isinstance(parser.next_event(), h11.Request)
 
 
