@@ -31,6 +31,7 @@ def message_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]
     messages = ModelRequest(step.input).messages
     digests = state.splitter.part_digests(messages)
     start = 0
+    previous_placements = state.placements
     state.placements, state.has_hidden_messages = Placements(), False
     if (history := _find_history(messages, digests, state)) is not None:
         earlier, has_answer = history
@@ -50,6 +51,8 @@ def message_edges(step: StepFacts, state: ProvenanceState) -> Iterator[EdgeFact]
         if not has_answer and start <= _FEW_MESSAGES:
             state.tool_messages = _match_tool_messages(messages[:start], 0, state.tool_steps)
             yield from _repeated_edges(step.no, messages[:start], digests, state)
+    if state.placements is not previous_placements:
+        previous_placements.put_aside()
     _note_placements(messages, digests, start, state)
     is_reply = any(Message(message).role == "assistant" for message in islice(messages, start))
     for index in range(start, len(messages)):

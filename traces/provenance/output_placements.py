@@ -7,8 +7,10 @@ Example: `user: order 4711?` - `tool: {"order": 4711}` - `assistant: Order 4711 
 consumed by its message. Neither the question before it nor the answer after it shows that code filled in the number.
 """
 
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from traces.provenance.short_values import is_long_identifier, words_of
@@ -21,10 +23,22 @@ class Placements:
 
     def __init__(self) -> None:
         self._indices: dict[int, int] = {}
+        # The same while it is put aside, step and index in turn: a dictionary takes ten times as much memory.
+        self._numbers = array("I")
         self._length = 0
+        self._is_continued = False
+
+    def put_aside(self) -> None:
+        """Take little memory until a request continues this conversation: none does if each drops a few messages."""
+        if not self._is_continued:
+            self._numbers.extend(chain.from_iterable(self._indices.items()))
+            self._indices = {}
 
     def branch_at(self, start: int, length: int) -> "Placements":
         """Return the placements of a request of `length` messages that shares the first `start` with this one."""
+        numbers = iter(self._numbers)
+        self._indices.update(zip(numbers, numbers, strict=True))
+        self._numbers, self._is_continued = array("I"), True
         if self._length <= start:
             self._length = length
             return self

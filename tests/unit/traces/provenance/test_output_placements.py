@@ -1,5 +1,6 @@
 """Whole outputs in a conversation are consumed only by their own message."""
 
+import tracemalloc
 from collections.abc import Sequence
 
 import pytest
@@ -17,6 +18,7 @@ from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.splitter import Splitter
 from traces.provenance.edge_facts import EdgeFact
 from traces.provenance.edges import find_provenance
+from traces.provenance.output_placements import Placements
 from traces.provenance.step_outputs import StepFacts
 
 SHIPPED_ORDER = "Your order 4711 is on its way. Is there anything else that I can do for you today?"
@@ -157,3 +159,20 @@ def test_prefilled_answer_is_consumed() -> None:
         ),
     )
     assert {(edge.producer, edge.consumer_path) for edge in _edges(run)} == {(1, "/messages/1/content")}
+
+
+def test_conversation_that_is_put_aside_takes_little_memory_and_can_be_continued() -> None:
+    tracemalloc.start()
+    try:
+        placements = Placements()
+        for number in range(256):
+            placements.add(number, number + 1)
+        placements.put_aside()
+        assert tracemalloc.get_traced_memory()[0] < 4_000
+    finally:
+        tracemalloc.stop()
+    continued = placements.branch_at(300, 400)
+    assert continued.hides(7, 3, "user", "4711")
+    assert not continued.hides(7, 9, "user", "4711")
+    branch = continued.branch_at(100, 200)
+    assert [branch.hides(step, 1, "user", "4711") for step in (98, 99)] == [True, False]
