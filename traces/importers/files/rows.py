@@ -1,6 +1,6 @@
 """Rows of exports: single, in lists, and in the objects that an API or an export puts around such lists."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from traces.core.json_access import has_list
 from traces.core.json_types import JSONObject, JSONValue
@@ -24,3 +24,13 @@ def read_rows(
     if name is None:
         raise BadFile(refusal, location)
     yield from read_rows(body[name], f"{location}/{name}", holders=holders, is_row=is_row, refusal=refusal)
+
+
+def group_rows(
+    rows: Iterable[JSONObject], *, run_of: Callable[[JSONObject], str], id_of: Callable[[JSONObject], str]
+) -> dict[str, dict[str, JSONObject]]:
+    """Return rows by their run and their id; one without a run is its own. Of rows with one id, the last one counts."""
+    groups: dict[str, dict[str, JSONObject]] = {}
+    for row in rows:
+        groups.setdefault(run_of(row) or id_of(row), {})[id_of(row)] = row
+    return groups

@@ -15,7 +15,7 @@ from traces.importers.common.run_builder import RunFacts, build_run, sort_causal
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
 from traces.importers.files.json_reader import parse_embedded
-from traces.importers.files.rows import read_rows
+from traces.importers.files.rows import group_rows, read_rows
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import add_call, add_cost
 
@@ -42,15 +42,17 @@ def is_log(value: JSONValue) -> bool:
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per trace or session."""
-    runs: dict[str, dict[str, JSONObject]] = {}
-    for row in parse_records(sources, _read):
-        runs.setdefault(as_text(first_member(row, "trace_id", "session_id")) or _id(row), {})[_id(row)] = row
+    runs = group_rows(parse_records(sources, _read), run_of=_run_id, id_of=_id)
     for id, rows in runs.items():
         yield _run(id, list(rows.values()))
 
 
 def _is_call(body: JSONObject) -> bool:
     return body.keys() >= _CALL and bool(_id(body)) and not body.keys().isdisjoint({"spend", "response_cost"})
+
+
+def _run_id(row: JSONObject) -> str:
+    return as_text(first_member(row, "trace_id", "session_id"))
 
 
 def _id(row: JSONObject) -> str:

@@ -20,7 +20,7 @@ from traces.importers.common.run_builder import RunFacts, build_run, sort_causal
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import Span, add_milliseconds, parse_time
 from traces.importers.files.json_reader import parse_embedded
-from traces.importers.files.rows import read_rows
+from traces.importers.files.rows import group_rows, read_rows
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.chats.openai_items import answer_details
 from traces.importers.formats.platforms.model_calls import add_call, add_cost
@@ -50,9 +50,7 @@ def is_log(value: JSONValue) -> bool:
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per trace, and per request outside of traces."""
-    traces: dict[str, dict[str, JSONObject]] = {}
-    for row in parse_records(sources, _read):
-        traces.setdefault(as_text(row.get("trace_id")) or _key(row), {})[_key(row)] = row
+    traces = group_rows(parse_records(sources, _read), run_of=_trace_id, id_of=_key)
     for trace_id, rows in traces.items():
         yield _run(trace_id, rows)
 
@@ -67,6 +65,10 @@ def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
         row = row if as_text(row.get("id")) else {**row, "id": f"{FORMAT}-{content_id(row, place)}"}
         _step(row, None, place)
         yield row
+
+
+def _trace_id(row: JSONObject) -> str:
+    return as_text(row.get("trace_id"))
 
 
 def _key(row: JSONObject) -> str:

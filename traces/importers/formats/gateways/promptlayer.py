@@ -29,7 +29,7 @@ from traces.importers.common.judgements import judgement
 from traces.importers.common.run_builder import RunFacts, build_run, sort_causally
 from traces.importers.common.spans import SpanFacts, build_step
 from traces.importers.common.times import parse_span
-from traces.importers.files.rows import read_rows
+from traces.importers.files.rows import group_rows, read_rows
 from traces.importers.files.source import Source, parse_records
 from traces.importers.formats.platforms.model_calls import add_call, add_cost
 
@@ -52,9 +52,7 @@ def is_log(value: JSONValue) -> bool:
 
 def parse(sources: Sequence[Source]) -> Iterator[RecordedRun]:
     """Yield one run per trace, and per request outside of traces."""
-    traces: dict[str, dict[str, JSONObject]] = {}
-    for row in parse_records(sources, _read):
-        traces.setdefault(as_text(row.get("trace_id")) or _key(row), {})[_key(row)] = row
+    traces = group_rows(parse_records(sources, _read), run_of=_trace_id, id_of=_key)
     for trace_id, rows in traces.items():
         yield _run(trace_id, rows)
 
@@ -73,6 +71,10 @@ def _read(value: JSONValue, location: str) -> Iterator[JSONObject]:
         row = {**row, "request_id": id}
         _step(row, place)
         yield row
+
+
+def _trace_id(row: JSONObject) -> str:
+    return as_text(row.get("trace_id"))
 
 
 def _key(row: JSONObject) -> str:
