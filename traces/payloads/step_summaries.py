@@ -50,7 +50,7 @@ def one_line(text: str, limit: int = MAX_SUMMARY) -> str:
     """Return the beginning of `text` without line breaks and NUL characters, which PostgreSQL cannot store."""
     line = text[: limit + 1]
     # Most texts are in one line as they are: whatever follows, that line begins like this.
-    if not (line.isascii() and line.isprintable() and "  " not in line and line.strip(" ") == line):
+    if not (line.isprintable() and "  " not in line and line.strip(" ") == line):
         line = " ".join(text[: max(_HEAD, limit * 2)].replace("\x00", "\ufffd").split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
 

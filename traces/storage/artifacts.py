@@ -149,14 +149,13 @@ def _insert(
 ) -> dict[str, bytes | None]:
     """Insert artifacts in packs of the first runs that use them; return these owners, or raise `_Overtaken`."""
     owners: dict[str, bytes | None] = {}
-    new_by_run: dict[UUID, list[str]] = {}
+    new_by_owner: list[tuple[bytes, Mapping[str, bytes], list[str]]] = []
     for run_id, run_parts in parts_by_run.items():
-        new = new_by_run[run_id] = [sha256 for sha256 in run_parts if sha256 in missing and sha256 not in owners]
+        new = [sha256 for sha256 in run_parts if sha256 in missing and sha256 not in owners]
         owners |= dict.fromkeys(new, run_id.bytes)
+        new_by_owner.append((run_id.bytes, run_parts, new))
     # One after another: together, the parts of a long run take much memory.
-    members = (
-        (run_id.bytes, ((sha256, parts_by_run[run_id][sha256]) for sha256 in new)) for run_id, new in new_by_run.items()
-    )
+    members = ((owner, zip(new, map(parts.__getitem__, new), strict=True)) for owner, parts, new in new_by_owner)
     rows = packs.insert_all(members, media_type)
     # In one order, as above.
     if bulk.insert(Artifact, _COLUMNS, sorted(rows), ignore_conflicts=True) < len(rows):

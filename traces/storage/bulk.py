@@ -26,6 +26,7 @@ CHUNK: Final = 900
 # Fewer rows are not worth a COPY.
 _COPY_FROM: Final = 20
 _UUIDS: Final = TypeAdapter(list[UUID | None])
+_UTC: Final = frozenset({UTC})
 # Rows per executemany or COPY.
 _BATCH: Final = 1_000
 Row = Sequence[Any]
@@ -237,6 +238,11 @@ def _convert_column(column: Sequence[Any], convert: Callable[[Any], Any]) -> Seq
     if convert is _sqlite_uuid:
         hexadecimals: list[str | None] = orjson.loads(orjson.dumps(column).replace(b"-", b""))
         return hexadecimals
+    if convert is _sqlite_time and {value.tzinfo for value in column if value is not None} <= _UTC:
+        # A fifth of the time of one by one, as for ids.
+        text = orjson.dumps(column).replace(b"T", b" ").replace(b"+00:00", b"")
+        times: list[str | None] = orjson.loads(text)
+        return times
     return [None if value is None else convert(value) for value in column]
 
 
