@@ -72,7 +72,7 @@ class ReplaySession:
         """
         id = _new_call_id()
         call = {"type": type, "name": name, "arguments": arguments, "server": server or {}}
-        question = {**call, "call": id, "lane": lane, "call_id": call_id[:_LONGEST_CALL_ID]}
+        question = {**call, "call": id, "lane": lane, "call_id": call_id[:_LONGEST_CALL_ID], "ends_agent": True}
         try:
             reply = self._ask(question)
             if reply["decision"] == "ask":

@@ -24,7 +24,7 @@ export async function ask(type, name, args) {
   const path = `/reruns/${encodeURIComponent(start)}/tools`;
   const id = start.split(".")[0];
   const call = newId();
-  const question = { type, name, arguments: args, call };
+  const question = { type, name, arguments: args, call, ends_agent: true };
   let answer;
   try {
     answer = await post(path, JSON.stringify(question));

@@ -40,6 +40,7 @@ class ToolQuestion(Schema):
     but the agent's process cannot restore all of the recorded output. `client_answers`: the call with this id was
     answered, and while its `messages` were given, the client responded so to the requests of its MCP server: to all
     that it got so far, in order. `lane` is the thread or task that makes the call, `call_id` what the model calls it.
+    `ends_agent`: a refusal ends the agent.
     """
 
     type: Literal[StepType.TOOL, StepType.RETRIEVAL]
@@ -53,6 +54,7 @@ class ToolQuestion(Schema):
     client_answers: Annotated[list[JSONObject], Field(max_length=1_000)] = []
     lane: Annotated[str, Field(max_length=64)] = ""
     call_id: Annotated[str, Field(max_length=1_000)] = ""
+    ends_agent: bool = False
 
 
 class ToolAnswer(Schema):

@@ -9123,6 +9123,7 @@ export interface components {
          *     but the agent's process cannot restore all of the recorded output. `client_answers`: the call with this id was
          *     answered, and while its `messages` were given, the client responded so to the requests of its MCP server: to all
          *     that it got so far, in order. `lane` is the thread or task that makes the call, `call_id` what the model calls it.
+         *     `ends_agent`: a refusal ends the agent.
          */
         ToolQuestion: {
             /**
@@ -9178,6 +9179,11 @@ export interface components {
              * @default
              */
             call_id: string;
+            /**
+             * Ends Agent
+             * @default false
+             */
+            ends_agent: boolean;
         };
         /**
          * ToolRules

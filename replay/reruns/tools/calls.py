@@ -61,7 +61,7 @@ def answer(rerun: Rerun, question: ToolQuestion, *, attempt: int | None = None) 
             call=question.call,
             sequence_no=override.no,
             decision=resolution.answer.decision,
-            detail=resolution.full_detail,
+            detail=resolution.detail_of(question),
         )
         if isinstance(result, Match) and result.renames:
             Rerun.objects.filter(id=rerun.id).update(names=matcher.renaming.pairs())

@@ -18,7 +18,7 @@ from replay.questions.services import AgentCall
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
 from replay.reruns.tools import overrides
 from replay.reruns.tools.comparison import ComparableCall
-from replay.reruns.tools.consents import REFUSAL
+from replay.reruns.tools.consents import AGENT_END, REFUSAL
 from replay.reruns.tools.overrides import CallOverride
 from replay.sessions.schemas import OperatorAnswer
 from traces.audit import audit_log
@@ -43,11 +43,12 @@ class Resolution:
     answer: ToolAnswer
     detail: JSONObject = field(default_factory=dict)
 
-    @property
-    def full_detail(self) -> JSONObject:
-        """The grounds, with the reason of a refusal, after which the agent ends."""
-        is_refusal = self.answer.decision is RerunDecision.REFUSAL
-        return {**self.detail, REFUSAL: self.answer.reason} if is_refusal else self.detail
+    def detail_of(self, question: ToolQuestion) -> JSONObject:
+        """Return the grounds, with the reason of a refusal, and whether the agent ends after it."""
+        if self.answer.decision is not RerunDecision.REFUSAL:
+            return self.detail
+        end: JSONObject = {AGENT_END: True} if question.ends_agent else {}
+        return {**self.detail, REFUSAL: self.answer.reason, **end}
 
 
 def ask(
@@ -77,7 +78,7 @@ def poll(rerun: Rerun, question: ToolQuestion, waiting: RerunQuestion) -> ToolAn
     override = overrides.at(rerun, question, no=row.sequence_no, place=as_integer(row.detail.get(_PLACE)) or 0)
     resolution = _decide(question, waiting, override)
     if row.decision == RerunDecision.ASK:
-        row.decision, row.detail = resolution.answer.decision, resolution.full_detail
+        row.decision, row.detail = resolution.answer.decision, resolution.detail_of(question)
         row.save(update_fields=["decision", "detail"])
     return resolution.answer
 

@@ -185,6 +185,24 @@ def test_outputs_of_a_replay_do_not_count_as_exact() -> None:
     assert (report.exact, report.from_replay, tool.exact, tool.from_replay) == (0, 1, 0, 1)
 
 
+def test_agent_whose_tool_was_refused_gets_no_live_answer_any_more() -> None:
+    """What it started, such as Claude Code, may ask its model once more before it ends."""
+    run = Run.objects.get(id=record(order_desk()).run_id)
+    profile = library.store_profile(OverrideProfile(overrides=[]))
+    rerun = Rerun.objects.create(source_run=run, profile=profile, is_live=True)
+    request = first_request(run)
+    new_request = replace(request, digest="", read_body=lambda: {**request.body, "temperature": 0.9})
+    question = ToolQuestion(type=StepType.TOOL, name="get_order", arguments={"order_id": "new"})
+    # The client of an MCP server, for example, goes on after a refusal.
+    assert calls.answer(rerun, question).decision == "refusal"
+    assert answers.resolve(rerun.id, new_request).response is None
+    assert calls.answer(rerun, question.model_copy(update={"ends_agent": True})).decision == "refusal"
+    other_request = replace(new_request, read_body=lambda: {**request.body, "temperature": 0.8})
+    with pytest.raises(SessionConflict, match="its call of get_order was refused"):
+        answers.resolve(rerun.id, other_request)
+    assert rerun.calls.count() == 1
+
+
 def test_call_that_only_another_run_has_is_answered_from_there_but_not_in_a_comparison() -> None:
     run = Run.objects.get(id=record(order_desk()).run_id)
     conversation = (("Where is my parcel?", (Reply("Lost."),)),)
