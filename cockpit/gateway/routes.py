@@ -115,7 +115,9 @@ def session_of(path: str) -> str:
 def protocol_of(path: str) -> str:
     """Return the protocol of a path whose provider has it as its name; empty for any other."""
     match = _ADDRESS.fullmatch(path)
-    return _protocol(match["provider"], match["path"]) if match and match["provider"] in PROVIDERS else ""
+    if match is None or match["provider"] not in PROVIDERS:
+        return ""
+    return _protocol(match["provider"], _split_version(match["path"])[1])
 
 
 def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | None:
@@ -130,9 +132,9 @@ def find_route(path: str, configured_protocol: Callable[[str], str]) -> Route | 
     protocol = provider if provider in PROVIDERS else configured_protocol(provider)
     if not protocol:
         return None
-    protocol = _protocol(protocol, match["path"])
     version, rest = _split_version(match["path"])
     rest = rest.rstrip("/") or "/"
+    protocol = _protocol(protocol, rest)
     operation = _operation(protocol, version, rest)
     # Gemini has its operations below its models.
     models = None if operation else _MODELS.fullmatch(rest)
@@ -203,7 +205,7 @@ def _protocol(provider_protocol: str, path: str) -> str:
     """Return the protocol of a path. A server may have the paths of Ollama beside those of OpenAI."""
     if provider_protocol not in {"openai", "ollama"}:
         return provider_protocol
-    is_native = path.startswith(_OLLAMA_PATHS) or (provider_protocol == "ollama" and path in {"", "/"})
+    is_native = path.startswith(_OLLAMA_PATHS) or (provider_protocol == "ollama" and path == "/")
     return "ollama" if is_native else "openai"
 
 

@@ -16,6 +16,9 @@ ADDRESSES: Final = {
     "GOOGLE_GEMINI_BASE_URL": "/gemini",
     "GEMINI_API_BASE": "/gemini",
     "OLLAMA_HOST": "/ollama",
+    # Of LiteLLM, and of clients that ask Ollama in the protocol of OpenAI.
+    "OLLAMA_API_BASE": "/ollama",
+    "OLLAMA_BASE_URL": "/ollama/v1",
 }
 _SWITCHES: Final = {
     # What these send goes to other hosts than the gateway.

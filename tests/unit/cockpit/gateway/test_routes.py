@@ -33,6 +33,7 @@ def _protocol(provider: str) -> str:
             "google.generate_content",
         ),
         ("ollama/api/chat", "/api/chat", "ollama.chat"),
+        ("ollama/v1/api/chat", "/api/chat", "ollama.chat"),
         ("ollama/api/tags", "/api/tags", "ollama.models"),
         ("ollama/v1/chat/completions", "/chat/completions", "openai.chat"),
         ("azure/api/generate", "/api/generate", "ollama.generate"),
