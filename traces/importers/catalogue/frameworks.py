@@ -49,6 +49,7 @@ from traces.importers.formats.histories import (
 from traces.importers.formats.inspect import logs
 from traces.importers.formats.langgraph import events, states
 from traces.importers.formats.teams import magentic_one
+from traces.importers.formats.training import api_bank
 from traces.importers.formats.workflows import dify, fastgpt, flowise, langflow, n8n
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
@@ -252,6 +253,13 @@ FRAMEWORKS: Final = (
         sniff=detection.sniff_by_value(mast.is_trace),
         parse=mast.parse,
         by_line=lines_are_runs,
+    ),
+    Importer(
+        name=api_bank.FORMAT,
+        title="API-Bank dialogues",
+        sniff=api_bank.sniff,
+        parse=api_bank.parse,
+        has_ends=False,
     ),
     Importer(
         name=mint.FORMAT,

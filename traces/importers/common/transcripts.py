@@ -65,6 +65,8 @@ class _Progress:
     orphans: list[JSONValue] = field(default_factory=list)
     # Context messages that are in no step and no model input so far.
     unread_context: list[JSONValue] = field(default_factory=list)
+    # What context messages state beside their contents: they have no step. Repeated messages have it once.
+    context_fields: dict[str, JSONValue] = field(default_factory=dict)
     # Unread context that a reset of the history discarded.
     discarded_context: list[JSONValue] = field(default_factory=list)
     turn_index: int | None = None
@@ -122,13 +124,15 @@ def _add_entry(state: _Progress, entry: TranscriptMessage) -> None:
             case "tool":
                 _record_result(state, entry, message, time)
             case _:
-                _add_context(state, message)
+                _add_context(state, message, extra_fields(entry.value))
     state.previous_time = time or state.previous_time
 
 
-def _add_context(state: _Progress, message: JSONObject) -> None:
+def _add_context(state: _Progress, message: JSONObject, fields: JSONObject) -> None:
     """Add a message that is part of later model inputs and gets no step."""
     state.history.append(message)
+    if fields:
+        state.context_fields[text_or_json(fields)] = {"role": message["role"], **fields}
     state.unread_context.append(message)
 
 
@@ -168,7 +172,7 @@ def _add_model_step(state: _Progress, entry: TranscriptMessage, message: JSONObj
     """Add a model step. A first message by the assistant is a greeting, thus context and not a model call."""
     acts = entry.actions or message.get("tool_calls")
     if not state.history and not state.has_user_message and not acts and entry.request_messages is None:
-        _add_context(state, message)
+        _add_context(state, message, extra_fields(entry.value))
         return
     # Haystack writes the facts of an answer in `meta`.
     source = {**as_object(as_object(entry.value).get("meta")), **as_object(entry.value)}
@@ -289,7 +293,7 @@ def _record_result(state: _Progress, entry: TranscriptMessage, message: JSONObje
     pending = _take_pending_call(state, message)
     if pending is None:
         # Truncated or compacted transcripts contain results without their calls.
-        _add_context(state, message)
+        _add_context(state, message, {})
         if message.get("tool_call_id") not in state.call_ids:
             state.orphans.append({**extra_fields(entry.value), **omit(message, "role", "content")})
         return
@@ -347,6 +351,7 @@ def _end_containers(state: _Progress) -> None:
     request = next((step.input for step in state.steps if step.type is StepType.TURN), None)
     unread_messages = [*state.discarded_context, *state.unread_context]
     notes: JSONObject = {
+        **({"context_messages": [*state.context_fields.values()]} if state.context_fields else {}),
         **({"results_without_calls": state.orphans} if state.orphans else {}),
         **({"unread_messages": unread_messages} if unread_messages else {}),
     }

@@ -368,3 +368,13 @@ def test_exported_input_and_output_are_a_call() -> None:
     assert step.input == {"messages": [fixtures.REQUEST], "parameters": {"temperature": 0.2}}
     assert step.output == {"message": fixtures.ANSWER, "finish_reason": "stop"}
     assert (run.metadata["tags"], problems) == ({"prompt_id": "clerk"}, [])
+
+
+def test_members_of_messages_without_a_step_are_kept() -> None:
+    messages = [
+        {"role": "system", "content": "Be kind.", "system_details": {"shelf": "7"}},
+        {"role": "user", "content": "Hello?"},
+        {"role": "assistant", "content": "Hi."},
+    ]
+    ((run,), _) = fixtures.detect_and_read("chat", orjson.dumps(messages))
+    assert run.steps[0].attributes == {"context_messages": [{"role": "system", "system_details": {"shelf": "7"}}]}
