@@ -50,7 +50,7 @@ from traces.importers.formats.inspect import logs
 from traces.importers.formats.langgraph import events, states
 from traces.importers.formats.teams import magentic_one
 from traces.importers.formats.training import api_bank
-from traces.importers.formats.workflows import dify, fastgpt, flowise, langflow, n8n
+from traces.importers.formats.workflows import dify, fastgpt, flowise, langflow, n8n, vellum
 from traces.importers.importer import Importer, lines_are_runs
 from traces.importers.otlp.span_trees import trail
 
@@ -319,6 +319,12 @@ FRAMEWORKS: Final = (
         title="FastGPT chats and workflow executions",
         sniff=detection.sniff_by_value(fastgpt.is_export),
         parse=fastgpt.parse,
+    ),
+    Importer(
+        name=vellum.FORMAT,
+        title="Vellum workflow executions",
+        sniff=detection.sniff_by_value(vellum.is_export),
+        parse=vellum.parse,
     ),
     Importer(
         name=dify.FORMAT,
