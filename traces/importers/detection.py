@@ -25,6 +25,7 @@ from traces.importers.otlp.span_documents import (
     is_log_document,
     is_span_document,
 )
+from traces.importers.otlp.stores import phoenix
 from traces.importers.otlp.wire import find_request_body
 
 SURE: Final = 1.0
@@ -163,5 +164,7 @@ def _is_conversation(messages: JSONValue) -> bool:
 
 def _is_otlp_value(value: JSONValue) -> bool:
     head = value[0] if isinstance(value, list) and value else next(iter(exported_records(value)), value)
+    if phoenix.annotations(value):
+        return True
     is_document = is_span_document(value) or is_span_document(head) or is_log_document(head)
     return is_document or find_request_body(head) is not None

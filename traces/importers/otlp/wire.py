@@ -90,6 +90,15 @@ class WireLog:
     record: bytes = b""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WireNote:
+    """A judgement of a span, of which only the id is known."""
+
+    span_id: str
+    judgement: RecordedJudgement
+    location: str
+
+
 def is_otlp_request(value: JSONValue) -> bool:
     return isinstance(value, dict) and any(name in value for name in _ENVELOPES)
 

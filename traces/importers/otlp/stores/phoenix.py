@@ -11,6 +11,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.files.json_reader import parse_embedded
 
 _MOST_LEVELS: Final = 16
+_ANNOTATION: Final = frozenset({"span_id", "name", "annotator_kind", "result"})
 _OTHER_FIELDS: Final = ("id", "latencyMs", "costSummary", "cumulativeTokenCountTotal", "documentEvaluations")
 
 
@@ -22,6 +23,12 @@ def graph_documents(value: JSONValue) -> list[JSONValue]:
     for span, trace_id, project in _spans(as_object(value)["data"], "", "", 0):
         documents.setdefault((trace_id, _span_id(span)), _document(span, trace_id, project))
     return [*documents.values()]
+
+
+def annotations(value: JSONValue) -> list[JSONObject]:
+    """Return the annotations in a page of these, in a list or in a line; empty for anything else."""
+    rows = as_objects(value) or as_objects(as_object(value).get("data")) or [as_object(value)]
+    return rows if all(row.keys() >= _ANNOTATION and "start_time" not in row for row in rows) else []
 
 
 def is_trace_summary(body: JSONObject) -> bool:

@@ -220,3 +220,23 @@ def test_spans_of_a_graph_query() -> None:
     (step,) = run.steps
     assert (run.app, step.model, step.tokens_in, step.error, problems) == ("shop", "gpt-x", 7, "overloaded", [])
     assert [(item.name, item.value, item.text, item.by) for item in run.judgements] == [("toxic", 0.0, "no", "LLM")]
+
+
+def test_annotations_in_a_page_of_their_own_are_judgements() -> None:
+    span_id = SPAN["context"]["span_id"]
+    rows = [
+        {"span_id": id, "name": "quality", "annotator_kind": "HUMAN", "result": {"label": "good", "score": 0.5}}
+        for id in (span_id, "f" * 16)
+    ]
+    pages = [{"data": items, "next_cursor": None} for items in ([SPAN], rows)]
+    sources = [Source(name=f"page-{number}.json", data=orjson.dumps(page)) for number, page in enumerate(pages)]
+    assert registry.detect(fixtures.sample("page", sources[1].data)).name == "otlp"
+    importer = registry.get_importer("otlp")
+    assert importer.keys is not None
+    assert importer.keys(sources[0]) & importer.keys(sources[1])
+    (run,) = importer.runs(sources)
+    assert [(item.name, item.value, item.text, item.step) for item in run.judgements] == [
+        ("quality", 0.5, "good", span_id.removeprefix("0x"))
+    ]
+    (problem,) = sources[1].problems
+    assert "annotations of span ffffffffffffffff" in str(problem)
