@@ -52,6 +52,7 @@ class Reach:
         unplaced_links = [link for link in links if self._is_unplaced(link)]
         steps, items = self._unexplained_sources(node)
         steps |= {link.producer for link in unplaced_links}
+        steps |= {change.node.no for change in self.later_answers(node)}
         if not steps and not upstream_steps:
             return None
         item_details: list[JSONObject] = [
@@ -65,6 +66,19 @@ class Reach:
                 "requested_by": [*sorted({link.producer for link in unplaced_links if _is_request(link)})],
             }
         }
+
+    def later_answers(self, node: Node) -> list[Change]:
+        """Return the changed answers after the one that an output step repeats: the run may end with them instead.
+
+        An agent whose model requested a call at last ends with an earlier text. If the model now answers, it has
+        another end. The same holds for an answer that is not known.
+        """
+        if node.type is not StepType.OUTPUT or node.input_ref:
+            return []
+        last = max((link.producer for link in self._implicit_results.links(node.no)), default=0)
+        changes = [self._state.changes[no] for no in self._changed_before(node.no) if no > last]
+        answers = [change for change in changes if change.node.type is StepType.MODEL]
+        return [change for change in answers if not change.is_known or ModelAnswer(change.current).text]
 
     def _is_assumed(self, link: Link) -> bool:
         repeats_request = link.kind is EdgeKind.HISTORY and link.producer in self._state.assumed_requests

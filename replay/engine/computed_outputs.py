@@ -10,8 +10,10 @@ from replay.inputs.rebuilt_inputs import replace_outputs
 from replay.loops.replay_parts import ReplayParts
 from replay.overrides.edits import NO_EDITS
 from traces.core.canonical import digest
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Label, Reason, StepType
+from traces.payloads.messages import ModelAnswer
 
 PROVISIONAL: Final = "begun"
 
@@ -35,12 +37,25 @@ def compute_answer(parts: ReplayParts, call: Call) -> Answer:
     incoming = parts.calls.incoming(node)
     producers = list({change.node.no: change for _, change in incoming}.values())
     output = replace_outputs(recorded_output, producers)
+    if not producers and (end := _new_end(parts, node, recorded_output)) is not None:
+        return _from_weakest(parts, node, {"text": ModelAnswer(end.current).text}, [end])
     if digest(output) == digest(recorded_output) and node.type is StepType.OUTPUT:
         output, call = _output_step_value(parts, call, recorded_output, incoming)
     changed = digest(output) != digest(recorded_output) or (recorded_output is None and call.changed)
     if not changed or not producers:
         return parts.chain.resolve(call)
     return _from_weakest(parts, node, output, producers)
+
+
+def _new_end(parts: ReplayParts, node: Node, recorded_output: JSONValue) -> Change | None:
+    """Return the answer with which a run now ends, where its recorded output was the last text of its models."""
+    answers = parts.reach.later_answers(node)
+    if not answers or as_object(recorded_output).keys() != {"text"}:
+        return None
+    end = answers[-1]
+    had_text = any(ModelAnswer(change.original).text for change in answers)
+    is_answer = end.is_known and not ModelAnswer(end.current).calls
+    return end if is_answer and not had_text else None
 
 
 def _from_weakest(parts: ReplayParts, node: Node, output: JSONValue, producers: Sequence[Change]) -> Answer:

@@ -112,6 +112,8 @@ class Replayer:
             return True
         if parts.points.active and turns.is_affected_by_hook(parts, node):
             return True
+        if parts.reach.later_answers(node):
+            return True
         return self.state.tasks.changes_input_of(node) or parts.calls.is_reached(node)
 
     def _resolve_step(self, node: Node) -> Iterator[DriverEvent]:
