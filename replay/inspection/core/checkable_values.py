@@ -31,10 +31,12 @@ _TOKEN: Final = re.compile(
     r"(?P<iso>\b\d{4}-\d\d-\d\d)(?:T\S*)?"
     rf"|\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
     rf"|\b(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month2>{_MONTH})\b"
-    r"|(?P<time>\b\d{1,2}:\d\d\b)"
+    # Of twelve hours, the half of the day may follow.
+    r"|(?P<hour>\b\d{1,2}):(?P<minute>\d\d)(?:(?=(?::\d\d)?[^\S\n]?(?P<half>[ap])\.?m\b)|\b)"
     r"|(?<![^\W\d_])(?P<word>[^\W_]*\d[^\W_]*(?:[-_.:/][^\W_]+)*(?<![.:/])|[^\W\d_]+(?:[-_][^\W_]*\d[^\W_]*)+)",
     re.IGNORECASE,
 )
+_MOMENT: Final = re.compile(r"\b\d{4}-\d\d-\d\dT(\d\d:\d\d)")
 _DIGIT: Final = re.compile(r"\d")
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 # Of the whole part of a number, and characters of all of it.
@@ -70,8 +72,21 @@ def tokens_in(text: str) -> Iterator[tuple[str, str, int]]:
         elif (iso := match["iso"]) is not None:
             yield iso[5:], iso, at
             yield iso[:4], iso, at
+        elif match["half"] is not None:
+            yield _time_of_day(match), spelling, at
         else:
             yield plain(spelling), spelling, at
+
+
+def _time_of_day(match: re.Match[str]) -> str:
+    """Time of 24 hours: `08:30 PM` is 20:30, and `12:15 AM` is 00:15."""
+    hour = int(match["hour"]) % 12 + (12 if match["half"].lower() == "p" else 0)
+    return f"{hour:02}:{match['minute']}"
+
+
+def times_in(text: str) -> list[str]:
+    """Times in moments such as `2024-05-25T20:30:00Z`, which are quoted alone."""
+    return _MOMENT.findall(text)
 
 
 def plain(word: str) -> str:

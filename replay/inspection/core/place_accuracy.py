@@ -57,6 +57,6 @@ FREQUENCIES: Final[Mapping[PlaceKind, Sequence[Frequency]]] = {
     PlaceKind.HIDDEN_ERROR: (_airline(27, 9),),
     PlaceKind.REPEATED_CALL: (_retail(33, 31), _airline(4, 0)),
     PlaceKind.LOOP: (_retail(10, 3), _airline(1, 0)),
-    PlaceKind.UNSUPPORTED_CLAIM: (_retail(32, 32), _airline(15, 3)),
+    PlaceKind.UNSUPPORTED_CLAIM: (_retail(32, 32), _airline(8, 3)),
     PlaceKind.WRITE_FROM_CLAIM: (_retail(3, 4), _airline(3, 0)),
 }

@@ -14,6 +14,7 @@ from replay.inspection.core.checkable_values import (
     number,
     parts,
     pieces,
+    times_in,
     tokens,
     tokens_in,
     without_punctuation,
@@ -73,6 +74,7 @@ class _KnownValues:
     def learn(self, value: JSONValue, left_out: Callable[[JSONObject], bool] | None = None) -> None:
         amounts: list[int] = []
         for _, text in leaves(value, left_out):
+            self.values.update(times_in(text))
             for token, _ in tokens(text):
                 if (amount := _amount(token)) is not None:
                     amounts.append(amount)

@@ -175,6 +175,24 @@ def test_sum_of_listed_prices_is_supported() -> None:
     assert places_of(wrong, PlaceKind.UNSUPPORTED_CLAIM)
 
 
+@pytest.mark.parametrize(
+    ("recorded", "stated", "is_supported"),
+    [
+        ("20:30:00", "8:30 PM", True),
+        ("20:30:00", "08:30pm EST", True),
+        ("00:15", "12:15 a.m.", True),
+        ("12:05:00", "12:05 PM", True),
+        ("2024-05-25T20:30:00Z", "8:30 PM", True),
+        ("20:30:00", "8:30 AM", False),
+        ("20:30:00", "8:45 PM", False),
+    ],
+)
+def test_time_may_be_stated_in_twelve_hours(recorded: str, stated: str, *, is_supported: bool) -> None:
+    flight = ToolCall("get_flight", {"id": "next"}, {"arrival": recorded})
+    claims = places_of(desk(flight, Reply(f"It arrives at {stated}.")), PlaceKind.UNSUPPORTED_CLAIM)
+    assert bool(claims) is not is_supported
+
+
 def test_rounded_amount_is_supported() -> None:
     """Floats leave fractions that nobody states."""
     payment = ToolCall("pay_order", {"id": "W-4410"}, '{"amount": 14.060000000000002, "fee": 3.456}')
