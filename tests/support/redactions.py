@@ -8,6 +8,7 @@ from collections.abc import Callable
 from string import ascii_letters, ascii_lowercase, ascii_uppercase, digits
 from typing import Any, Final
 
+from traces.redaction.encoded_secrets import encoded_secret_detector
 from traces.redaction.findings import Detector
 from traces.redaction.markers import Digester
 from traces.redaction.policy import FieldRule, Policy
@@ -24,9 +25,9 @@ Some = Callable[[str, int], str]
 
 
 def redaction(*rules: dict[str, Any], detectors: tuple[Detector, ...] | None = None) -> Redaction:
-    """A redaction with field rules, and with the secret detector unless other detectors are given."""
+    """A redaction with field rules, and with the secret detectors unless other detectors are given."""
     policy = Policy(rules=tuple(FieldRule.model_validate(rule) for rule in rules))
-    chosen = (secret_detector(),) if detectors is None else detectors
+    chosen = (secret_detector(), encoded_secret_detector()) if detectors is None else detectors
     return Redaction(policy=policy, detectors=chosen, digester=Digester(KEY))
 
 

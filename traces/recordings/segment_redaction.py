@@ -18,11 +18,12 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import KeyValue
 
-from traces.core.json_access import as_object, as_string
+from traces.core.json_access import as_object
 from traces.core.json_types import JSONValue
 from traces.importers.otlp.batches import is_json, read_spans
 from traces.importers.otlp.envelopes import record_ends
 from traces.importers.otlp.raw_spans import Signal
+from traces.redaction.labels import item_name, member_name
 from traces.redaction.markers import FAILURE_MARKER, MARKER_BYTES
 from traces.redaction.output_forms import check_form
 from traces.redaction.raw_responses import drop_raw_response
@@ -36,6 +37,8 @@ _LONG: Final = 64 * 1024
 _MARK: Final = b"[redacted:"
 # Of the events of calls.
 _OUTPUTS: Final = ("result", "candidate_list")
+# Names of the value of an attribute in JSON.
+_ANY_VALUES: Final = frozenset({"stringValue", "bytesValue"})
 # Escapes of JSON for characters that need none: they may hide a value from the first look. The ids of spans are random
 # bytes, which have text around such a slash once in a million spans.
 _NEEDLESS_ESCAPES: Final = r"[ -~]{2}\\/[ -~]{2}|\\u00[2-7]"
@@ -84,9 +87,11 @@ def _ends(data: bytes) -> list[int]:
 
 def _is_suspicious_at_first(contents: bytes, redaction: Redaction) -> bool:
     """Like `_is_suspicious`, with one expression for both questions: each looks at every byte."""
-    if redaction.detectors == (secret_detector(),):
-        return _secrets_and_disguises().search(contents) is not None
-    return _is_suspicious(contents, redaction)
+    secrets = secret_detector()
+    if secrets not in redaction.detectors:
+        return _is_suspicious(contents, redaction)
+    others = redaction.omit({secrets.version})
+    return _secrets_and_disguises().search(contents) is not None or others.suspects(contents)
 
 
 def _is_suspicious(contents: bytes, redaction: Redaction | Redactor) -> bool:
@@ -131,18 +136,13 @@ def _json(value: JSONValue, name: str, redactor: Redactor) -> JSONValue:
     if isinstance(value, str):
         return _text(value, name, redactor)
     if isinstance(value, list):
-        return [_json(item, name, redactor) for item in value]
+        return [_json(item, item_name(value, index, name), redactor) for index, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    # An attribute of OTLP: its name stands beside its value.
-    attribute = as_string(value.get("key")) if as_object(value.get("value")) else ""
     return {
-        _text(key, "", redactor): _json(item, attribute or _name(key, name), redactor) for key, item in value.items()
+        _text(key, "", redactor): _json(item, name if key in _ANY_VALUES else member_name(value, key), redactor)
+        for key, item in value.items()
     }
-
-
-def _name(key: str, name: str) -> str:
-    return name if key == "stringValue" else key
 
 
 def _message(message: Message, redactor: Redactor) -> None:
@@ -155,11 +155,18 @@ def _message(message: Message, redactor: Redactor) -> None:
         if field.type == FieldDescriptor.TYPE_MESSAGE:
             for item in _items(field, value):
                 _message(item, redactor)
+        elif field.name == "bytes_value":
+            message.bytes_value = _bytes(value, redactor)  # type: ignore[attr-defined]  # an AnyValue
         elif field.type == FieldDescriptor.TYPE_STRING:
             if field.is_repeated:
                 value[:] = [_text(item, "", redactor) for item in value]
             else:
                 setattr(message, field.name, _text(value, "", redactor))
+
+
+def _bytes(data: bytes, redactor: Redactor) -> bytes:
+    """Redact bytes, of which parts may be text."""
+    return redactor.text(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
 
 
 def _items(field: FieldDescriptor, value: Any) -> Sequence[Message]:

@@ -18,6 +18,7 @@ from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import StepType
 from traces.payloads.conversation import Conversation, Messages
 from traces.redaction.findings import Detector, merge
+from traces.redaction.labels import item_name, member_name
 from traces.redaction.literals import SHORTEST, LiteralDetector
 from traces.redaction.markers import FAILURE_MARKER, MARKER, Digester, drop_marker, marker_spans
 from traces.redaction.policy import Action, FieldPaths, FieldRule, Policy, States
@@ -218,10 +219,10 @@ class Redactor:
         if depth > MAX_DEPTH:
             return value
         if isinstance(value, dict):
-            members = {key: self._rewrite(item, key, depth + 1) for key, item in value.items()}
+            members = {key: self._rewrite(item, member_name(value, key), depth + 1) for key, item in value.items()}
             return _with_safe_keys(value, members, self._text)
         if isinstance(value, list | Messages):
-            items = [self._rewrite(item, name, depth + 1) for item in value]
+            items = [self._rewrite(item, item_name(value, index, name), depth + 1) for index, item in enumerate(value)]
             return value if all(map(_is, items, value)) else items
         return value
 

@@ -33,11 +33,11 @@ class SecretDetector:
         self._hints = _without_groups(rf"{hints}|\[{FAILURE}\]")
         patterns = "\n".join(rule.pattern for rule in self._rules)
         self.version = f"secrets:{sha256(patterns.encode()).hexdigest()[:8]}"
-        self._hint = re2.compile(self._hints.encode(), _options(captures=False))
-        self._patterns = [re2.compile(rule.pattern.encode(), _options(captures=True)) for rule in self._rules]
+        self._hint = re2.compile(self._hints.encode(), expression_options(captures=False))
+        self._patterns = [re2.compile(rule.pattern.encode(), expression_options(captures=True)) for rule in self._rules]
         self._groups = [pattern.groupindex[b"value"] for pattern in self._patterns]
         self._following = [re.compile(rule.following.encode()) if rule.following else None for rule in self._rules]
-        self._set = re2.Set.SearchSet(_options(captures=False))
+        self._set = re2.Set.SearchSet(expression_options(captures=False))
         for rule in self._rules:
             self._set.Add(_without_groups(rule.pattern).encode())
         self._set.Compile()
@@ -47,7 +47,7 @@ class SecretDetector:
 
     def first_look(self, expression: str) -> Any:
         """Return the expression that searches for what `suspects` does and for another one, in the time of either."""
-        return re2.compile(f"{self._hints}|{expression}".encode(), _options(captures=False))
+        return re2.compile(f"{self._hints}|{expression}".encode(), expression_options(captures=False))
 
     def findings(self, text: bytes, name: str) -> Sequence[Finding]:
         readable = _without_escapes(text)
@@ -105,7 +105,7 @@ def _without_groups(pattern: str) -> str:
     return pattern.replace("(?P<value>", "(?:")
 
 
-def _options(*, captures: bool) -> re2.Options:
+def expression_options(*, captures: bool) -> re2.Options:
     """Return options for bytes: positions are those of the UTF-8 text, and marshalled data is no text."""
     options = re2.Options()
     values = {"encoding": re2.Options.Encoding.LATIN1, "max_mem": _MEMORY, "never_capture": not captures}

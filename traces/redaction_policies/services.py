@@ -9,6 +9,7 @@ from traces.audit import audit_log
 from traces.core.vocabulary import AuditAction
 from traces.models import RedactionPolicy
 from traces.redaction import personal_data
+from traces.redaction.encoded_secrets import encoded_secret_detector
 from traces.redaction.findings import Detector
 from traces.redaction.markers import Digester
 from traces.redaction.policy import Policy, PolicyContent, combine
@@ -36,7 +37,7 @@ def redaction_of(app: str) -> Redaction:
 
 def build(policy: Policy) -> Redaction:
     """Return a policy with its detectors and the key of this installation."""
-    detectors: list[Detector] = [secret_detector()] if policy.secrets else []
+    detectors: list[Detector] = [secret_detector(), encoded_secret_detector()] if policy.secrets else []
     if policy.personal_data:
         detectors.append(personal_data.detector(policy.personal_data))
     return Redaction(policy=policy, detectors=tuple(detectors), digester=Digester(redaction_key()))

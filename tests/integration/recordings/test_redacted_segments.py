@@ -1,18 +1,21 @@
 """Records that arrive over the network: no stored byte of a segment or a run contains a secret."""
 
+import base64
 import json
 from typing import Any
 
 import pytest
 import zstandard
 from django.test import Client
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.support.arriving_events import answer, beginning, ending, lines
 from tests.support.arriving_spans import ROOT, protobuf, request, root, span
-from tests.support.redactions import secrets
+from tests.support.redactions import redaction, secrets
 from traces.models import Recording, Run, Segment
 from traces.recordings import arrivals, assembler
 from traces.recordings.arrivals import NewSegment
+from traces.recordings.segment_redaction import redact_data
 from traces.redaction.markers import FAILURE_MARKER
 from traces.redaction.policy import PolicyContent
 from traces.redaction_policies import services as policies
@@ -40,6 +43,7 @@ def leaky_span() -> Any:
         input__value=arguments,
         output__value=f"hello {PASSWORD}",
         db__password=PASSWORD,
+        file=base64.b64encode(f"key {SECRET}".encode()).decode(),
     )
 
 
@@ -68,6 +72,7 @@ def test_otlp_is_redacted_when_it_arrives(is_protobuf: bool) -> None:
     run = seal_all()
     assert run.step_count == 2
     assert SECRET not in stored()
+    assert base64.b64encode(f"key {SECRET}".encode()).decode() not in stored()
     assert PASSWORD not in stored()
     assert "login [redacted:github-classic-token:" in stored()
 
@@ -112,6 +117,15 @@ def test_escapes_of_json_hide_no_secret_in_a_segment() -> None:
     Client().post("/v1/traces", protobuf(request(root(), step)), content_type="application/x-protobuf")
     seal_all()
     assert PASSWORD not in stored()
+
+
+def test_bytes_of_a_span_are_redacted_in_a_segment() -> None:
+    batch = ExportTraceServiceRequest()
+    root_span = batch.resource_spans.add().scope_spans.add().spans.add(trace_id=b"t" * 16, span_id=b"s" * 8)
+    root_span.attributes.add(key="file").value.bytes_value = b"\xff\x00 key " + SECRET.encode()
+    data = redact_data(batch.SerializeToString(), redaction()).data
+    redacted = ExportTraceServiceRequest.FromString(data).resource_spans[0].scope_spans[0].spans[0].attributes[0]
+    assert redacted.value.bytes_value.startswith(b"\xff\x00 key [redacted:github-classic-token:")
 
 
 def test_run_is_looked_at_again_under_detectors_that_have_not_seen_its_segments() -> None:

@@ -51,6 +51,17 @@ def rule(action: str, path: str, **columns: Any) -> dict[str, Any]:
     return {"name": action, "action": action, "path": path, **columns}
 
 
+def test_a_header_has_its_name_beside_its_value() -> None:
+    value = "tiger-lily-pond-7"
+    for headers in (
+        [["X-Api-Key", value]],
+        [{"name": "X-Api-Key", "value": value}],
+        {"key": "x-api-key", "value": value},
+    ):
+        assert value not in json.dumps(apply({"headers": headers}))
+    assert apply({"headers": [["X-Trace", value]]}) == {"headers": [["X-Trace", value]]}
+
+
 @given(_VALUES)
 def test_no_secret_survives(value: JSONValue) -> None:
     text = json.dumps(apply(value), ensure_ascii=False)
