@@ -182,8 +182,8 @@ class Exchange:
 
     call: RerunCall
 
-    @cached_property
     def lines(self) -> bytes:
+        """The events of the call. They contain the conversation, and are not kept: a long rerun has thousands."""
         return decompress(self.call.exchange or b"")
 
     @property
@@ -264,5 +264,5 @@ class Exchange:
         return next(self._events("model_called"), {})
 
     def _events(self, type: str) -> Iterator[JSONObject]:
-        events = (as_object(orjson.loads(line)) for line in self.lines.splitlines())
+        events = (as_object(orjson.loads(line)) for line in self.lines().splitlines())
         return (event for event in events if event.get("event_type") == type)

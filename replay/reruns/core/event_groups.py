@@ -4,7 +4,8 @@ The gateway does not see which agent or turn makes a call. The SDK says when eac
 inside of the innermost one that is open then, unless several are open side by side.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 import orjson
@@ -19,32 +20,58 @@ _OPENINGS: Final = frozenset({_BEGINNING, "tool_called"})
 # The gateway's calls of models, and of MCP servers.
 _GATEWAY: Final = frozenset({"gateway", "mcp"})
 _CLOSINGS: Final = frozenset({_ENDING, "tool_result"})
+Reader = Callable[[], bytes]
+# Returns an event as it fits the recording, or None.
+EventFit = Callable[[JSONObject], JSONObject | None]
 
 
-def fit(lines: bytes, *, has_groups: bool) -> bytes:
-    """Return events with the groups that the recording has as well, or without any."""
-    if b'"' + _BEGINNING.encode() + b'"' not in lines and b'"final_output"' not in lines:
-        return lines
-    events = sorted((as_object(orjson.loads(line)) for line in lines.splitlines()), key=_number)
-    kept_events = _place_calls(events) if has_groups else _without_groups(events)
-    return b"".join(orjson.dumps(event) + b"\n" for event in kept_events)
+def fit(segments: Sequence[Reader], *, has_groups: bool) -> Sequence[Reader]:
+    """Return segments of events with the groups that the recording has as well, or without any.
+
+    They are read whenever they are looked at, because those of a long rerun would take much memory together.
+    """
+    if not any(_contain_groups(read()) for read in segments):
+        return segments
+    headers = sorted((_header(event) for read in segments for event in _events(read())), key=_number)
+    fit_event = _call_placement(headers) if has_groups else _group_removal(headers)
+    return [partial(_fit_segment, read, fit_event) for read in segments]
+
+
+def _contain_groups(lines: bytes) -> bool:
+    return b'"' + _BEGINNING.encode() + b'"' in lines or b'"final_output"' in lines
+
+
+def _events(lines: bytes) -> Iterator[JSONObject]:
+    return (as_object(orjson.loads(line)) for line in lines.splitlines())
+
+
+def _header(event: JSONObject) -> JSONObject:
+    return {name: value for name, value in event.items() if name != "payload"}
+
+
+def _fit_segment(read: Reader, fit_event: EventFit) -> bytes:
+    events = map(fit_event, _events(read()))
+    return b"".join(orjson.dumps(event) + b"\n" for event in events if event is not None)
 
 
 def _number(event: JSONObject) -> int:
     return as_integer(event.get("sequence_no")) or 0
 
 
-def _without_groups(events: Sequence[JSONObject]) -> list[JSONObject]:
+def _group_removal(events: Sequence[JSONObject]) -> EventFit:
+    """Return what takes an event out of its groups; None for the event of a group."""
     parents = {
         as_text(event.get("step_id")): event.get("parent_step_id")
         for event in events
         if as_text(event.get("event_type")) in _GROUP_EVENTS
     }
-    return [
-        {**event, "parent_step_id": _outer_step(event.get("parent_step_id"), parents)}
-        for event in events
-        if as_text(event.get("event_type")) not in _GROUP_EVENTS
-    ]
+
+    def remove(event: JSONObject) -> JSONObject | None:
+        if as_text(event.get("event_type")) in _GROUP_EVENTS:
+            return None
+        return {**event, "parent_step_id": _outer_step(event.get("parent_step_id"), parents)}
+
+    return remove
 
 
 def _outer_step(step: JSONValue, parents: dict[str, JSONValue]) -> JSONValue:
@@ -60,24 +87,26 @@ def _outer_step(step: JSONValue, parents: dict[str, JSONValue]) -> JSONValue:
     return step
 
 
-def _place_calls(events: Sequence[JSONObject]) -> list[JSONObject]:
-    """Return the events, those of the gateway in the groups that were open."""
+def _call_placement(events: Iterable[JSONObject]) -> EventFit:
+    """Return what puts an event of the gateway into the group that was open; `events` are in their order."""
     # The open steps of the agent, in the order of their beginnings, with their parents.
     open_steps: dict[str, str] = {}
     places: dict[str, str | None] = {}
-    placed_events = []
     for event in events:
         id, type = as_text(event.get("step_id")), as_text(event.get("event_type"))
         if as_text(event.get("actor_type")) in _GATEWAY:
-            place = places.setdefault(id, as_text(event.get("parent_step_id")) or _innermost(open_steps))
-            placed_events.append({**event, "parent_step_id": place})
-            continue
-        if type in _OPENINGS:
+            places.setdefault(id, as_text(event.get("parent_step_id")) or _innermost(open_steps))
+        elif type in _OPENINGS:
             open_steps[id] = as_text(event.get("parent_step_id"))
         elif type in _CLOSINGS:
             open_steps.pop(id, None)
-        placed_events.append(event)
-    return placed_events
+
+    def place(event: JSONObject) -> JSONObject:
+        if as_text(event.get("actor_type")) not in _GATEWAY:
+            return event
+        return {**event, "parent_step_id": places[as_text(event.get("step_id"))]}
+
+    return place
 
 
 def _innermost(open_steps: Mapping[str, str]) -> str | None:

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from uuid import UUID
 
 from forkpoint.vocabulary import RERUN_CALL
 from replay.models import Rerun
 from replay.reruns import reports
 from replay.reruns.core import event_groups
+from replay.reruns.core.event_groups import Reader
 from replay.reruns.derived_run.call_answers import CallAnswers
 from replay.reruns.derived_run.labels import Labels
 from replay.reruns.derived_run.source_steps import SourceSteps
@@ -53,11 +55,14 @@ def read(rerun: Rerun, *, is_final: bool = True) -> RunContents | None:
     if not is_final:
         exchanges = [exchange for exchange in exchanges if exchange.is_complete]
     rows = [*rerun.reports.filter(attempt=rerun.attempt).order_by("id")]
-    lines = [*(exchange.lines for exchange in exchanges), *(reports.lines(row) for row in rows)]
+    segments: list[Reader] = [
+        *(exchange.lines for exchange in exchanges),
+        *(partial(reports.lines, row) for row in rows),
+    ]
     source = SourceSteps.load(rerun.source_run)
-    data = event_groups.fit(b"".join(lines), has_groups=source.has_groups)
+    segments = [*event_groups.fit(segments, has_groups=source.has_groups)]
     results = {id for exchange in exchanges for id in exchange.call.detail.get("results", ())}
-    recording = _recording(rerun, data, results)
+    recording = _recording(rerun, segments, results)
     if recording is None:
         return None
     call_ids = {step.key: id for step in recording.steps if (id := as_text(step.attributes.get(RERUN_CALL)))}
@@ -81,9 +86,9 @@ def _losses(source: Run, parts: Mapping[str, bytes]) -> dict[int, LostPayloads]:
     return {no: payloads for no, payloads in remaining.items() if payloads}
 
 
-def _recording(rerun: Rerun, data: bytes, results: set[str]) -> RecordedRun | None:
+def _recording(rerun: Rerun, segments: Sequence[Reader], results: set[str]) -> RecordedRun | None:
     """Return the run that the events are; `results` are the ids of the tool calls whose results were replaced."""
-    run = assemble(str(rerun.id), [SegmentContent(format=FORMAT, file="", read=lambda: data)]).run
+    run = assemble(str(rerun.id), [SegmentContent(format=FORMAT, file="", read=read) for read in segments]).run
     if run is None or not run.steps:
         return None
     steps = tuple(_with_result(step) if step.call_id in results else step for step in run.steps)

@@ -1,11 +1,13 @@
 """The agent or turn that a call of the gateway belongs to."""
 
 import time
+import tracemalloc
+from functools import partial
 
 import orjson
 import pytest
 
-from replay.reruns.core.event_groups import fit
+from replay.reruns.core import event_groups
 from traces.core.json_types import JSONObject
 
 
@@ -16,6 +18,12 @@ def line(number: int, type: str, step: str, parent: str | None = None, actor: st
 
 def call(number: int, step: str) -> bytes:
     return line(number, "model_called", step, actor="gateway") + line(number + 1, "model_result", step, actor="gateway")
+
+
+def fit(lines: bytes, *, has_groups: bool) -> bytes:
+    """Fit events that arrived one by one."""
+    segments = [partial(bytes, line) for line in lines.splitlines(keepends=True)]
+    return b"".join(read() for read in event_groups.fit(segments, has_groups=has_groups))
 
 
 def parents(data: bytes) -> dict[object, object]:
@@ -77,3 +85,18 @@ def test_time_is_linear_in_the_number_of_open_groups(has_groups: bool) -> None:
     places = parents(fit(chain + leaves + checks + call(20_000, "call"), has_groups=has_groups))
     assert time.thread_time() - start < 1.0
     assert places["call"] == ("s4999" if has_groups else None)
+
+
+@pytest.mark.parametrize("has_groups", [True, False])
+def test_events_of_a_long_rerun_are_not_in_memory_together(has_groups: bool) -> None:
+    def read(number: int) -> bytes:
+        event: JSONObject = {"sequence_no": number, "event_type": "tool_called", "payload": "x" * 100_000}
+        return orjson.dumps(event) + b"\n"
+
+    segments = [partial(bytes, AGENT), *(partial(read, number) for number in range(50))]
+    tracemalloc.start()
+    try:
+        sizes = [len(reader()) for reader in event_groups.fit(segments, has_groups=has_groups)]
+        assert sum(sizes) > 5_000_000 > 5 * tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
