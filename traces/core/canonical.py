@@ -7,8 +7,9 @@ One deviation, because recordings contain them: integers between 2^53 and 2^64 k
 import hashlib
 import math
 from types import NoneType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+import msgspec
 import orjson
 import rfc8785
 
@@ -49,7 +50,7 @@ class NotCanonical(ValueError):
         return f"{self.problem} at {self.pointer}"
 
 
-class CanonicalForm(NamedTuple):
+class CanonicalForm(msgspec.Struct, frozen=True):
     """The RFC 8785 bytes of a value. `has_types`: parsing them gives all of its numbers the same types again."""
 
     data: bytes

@@ -260,9 +260,9 @@ class Splitter:
         return {PART: self._store(cut)}
 
     def _store(self, cut: JSONValue) -> str:
-        data, has_types = canonical_form(cut)
-        self.has_types &= has_types
-        return self._add(data)
+        form = canonical_form(cut)
+        self.has_types &= form.has_types
+        return self._add(form.data)
 
     def _add(self, data: bytes) -> str:
         name = digest_bytes(data)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
@@ -64,7 +65,13 @@ class Job:
 
 
 def patience() -> Patience:
-    return Patience(quiet=timedelta(seconds=settings.QUIET_S), idle=timedelta(seconds=settings.IDLE_S))
+    return _patience(settings.QUIET_S, settings.IDLE_S)
+
+
+# Asked for several times for each recording.
+@lru_cache
+def _patience(quiet_s: float, idle_s: float) -> Patience:
+    return Patience(quiet=timedelta(seconds=quiet_s), idle=timedelta(seconds=idle_s))
 
 
 def seal_time_of(recording: Recording) -> datetime:

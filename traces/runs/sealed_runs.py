@@ -66,5 +66,8 @@ def _deleted_ids(run_ids: Iterable[UUID]) -> set[UUID]:
 
 def _searchable(run_ids: Iterable[UUID]) -> list[UUID]:
     """Return the runs without probes, which lists leave out."""
-    runs = Run.objects.filter(bulk.id_condition("id", run_ids)).exclude(source=RunSource.PROBE)
-    return list(runs.values_list("id", flat=True))
+    ids = list(run_ids)
+    probes = Run.objects.filter(bulk.id_condition("id", ids), source=RunSource.PROBE)
+    # Of an import, there are none.
+    probe_ids = set(probes.values_list("id", flat=True))
+    return [id for id in ids if id not in probe_ids]

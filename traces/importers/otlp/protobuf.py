@@ -42,7 +42,7 @@ _MOST_RESOURCES: Final = 256
 _SHORT: Final = 500
 _MOST_ATTRIBUTES: Final = 4_096
 _KINDS: Final = {int(number): name for number, name in wire.KIND_NAMES.items()}
-_NONE_DROPPED: Final[dict[str, int]] = {}
+_MOST_FIELDS: Final = 256
 _PACKAGE: Final = "forkpoint.otlp"
 _BYTES: Final = FieldDescriptorProto.TYPE_BYTES
 _FIXED64: Final = FieldDescriptorProto.TYPE_FIXED64
@@ -170,20 +170,29 @@ def span(record: bytes, resource: JSONObject, scope: JSONObject, known_copies: l
         message=message,
         resource=resource,
         scope=scope,
-        fields=wire.span_fields(
-            kind=_KINDS.get(body.kind, ""),
-            trace_state=text(body.trace_state),
-            flags=body.flags,
-            drop_counts=_drop_counts(body),
-            links=links,
-        ),
+        fields=_span_fields(body.kind, body.trace_state, body.flags, _drop_counts(body)) | _links(links),
     )
 
 
-def _drop_counts(body: Any) -> dict[str, int]:
+def _drop_counts(body: Any) -> tuple[int, int, int]:
     """Return how many attributes, events and links a span lacks; most lack none."""
-    counts = (body.dropped_attributes_count, body.dropped_events_count, body.dropped_links_count)
-    return dict(zip(wire.DROP_COUNTS, counts, strict=True)) if any(counts) else _NONE_DROPPED
+    return body.dropped_attributes_count, body.dropped_events_count, body.dropped_links_count
+
+
+# Most spans of a program are alike in them.
+@lru_cache(_MOST_FIELDS)
+def _span_fields(kind: int, trace_state: bytes, flags: int, drop_counts: tuple[int, int, int]) -> JSONObject:
+    return wire.span_fields(
+        kind=_KINDS.get(kind, ""),
+        trace_state=text(trace_state),
+        flags=flags,
+        drop_counts=dict(zip(wire.DROP_COUNTS, drop_counts, strict=True)),
+        links=(),
+    )
+
+
+def _links(links: list[JSONObject]) -> JSONObject:
+    return {"links": [*links]} if links else {}
 
 
 def _link(data: bytes) -> JSONObject:
