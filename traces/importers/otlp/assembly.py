@@ -228,7 +228,12 @@ def _facts(trace: Trace, spans: list[WireSpan]) -> RunFacts:
             or root.attributes.get("langfuse.environment")
         ),
         metadata={**session, "trace_name": name, "resource": resource},
-        judgements=[judgement for span in spans for judgement in _judgements(trace, span)],
+        judgements=[
+            judgement
+            for span in spans
+            if span.judgements or span.events or span.span_id in trace.logs
+            for judgement in _judgements(trace, span)
+        ],
     )
 
 

@@ -25,8 +25,11 @@ _MOST_AT_ONCE: Final = 50
 
 def join_client_spans(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     """Return the steps without those that repeat another one."""
+    models = [step for step in steps if step.type is StepType.MODEL]
+    if not _may_repeat(models):
+        return list(steps)
     # In order of time, because several calls may run at once, and a client may try again.
-    models = sorted([step for step in steps if step.type is StepType.MODEL], key=_start)
+    models.sort(key=_start)
     bare = [step for step in models if step.input is None and step.output is None]
     homes = _homes(bare, [step for step in models if step.input is not None], _repetitions(bare, models))
     if not homes:
@@ -35,6 +38,13 @@ def join_client_spans(steps: Sequence[RecordedStep]) -> list[RecordedStep]:
     return [
         _with_client_span(_inside_home(step, homes), guests.get(step.key)) for step in steps if step.key not in homes
     ]
+
+
+def _may_repeat(models: Sequence[RecordedStep]) -> bool:
+    """Quick check whether a model step has no messages or is inside another one; in most traces, none is."""
+    keys = {step.key for step in models}
+    is_nested = not keys.isdisjoint([step.parent for step in models if step.parent is not None])
+    return is_nested or any(step.input is None and step.output is None for step in models)
 
 
 def _homes(
