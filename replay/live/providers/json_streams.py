@@ -10,7 +10,7 @@ import orjson
 
 from replay.live.providers.failures import Interruption, garbage, incomplete
 from replay.live.providers.types import OnText, Provider, StreamResult, Usage
-from traces.core.json_access import as_object, as_string, as_text
+from traces.core.json_access import as_object, as_string, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.importers.formats.tracing.client_calls import model_answer
 
@@ -104,5 +104,5 @@ class JsonAssembly(ABC):
                 tokens_out=answer.usage.tokens_out,
                 tokens_cached=answer.usage.tokens_cached,
             ),
-            served_model=answer.model,
+            served_model=as_text(first_member(as_object(self._events[-1]), "model", "modelVersion")),
         )

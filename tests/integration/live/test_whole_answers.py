@@ -1,5 +1,6 @@
 """Servers that answer a request for a stream with the whole message, and OpenAI's Responses API."""
 
+import json
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -152,3 +153,58 @@ def test_error_in_place_of_a_whole_answer_is_named(
 def test_json_that_is_no_answer_is_an_error(server: ProviderServer, provider: str, text: str) -> None:
     server.respond = lambda exchange: exchange.status(200, text, content_type="application/json; charset=utf-8")
     assert failure(provider).code == "invalid_response"
+
+
+_NATIVE: dict[str, tuple[str, str, str, list[JSONObject]]] = {
+    "gemini": (
+        "/v1beta/models/m1:streamGenerateContent?alt=sse",
+        "x-goog-api-key",
+        "data: ",
+        [
+            {"candidates": [{"content": {"parts": [{"text": "On "}]}}]},
+            {
+                "candidates": [{"content": {"parts": [{"text": "its way."}]}, "finishReason": "STOP"}],
+                "usageMetadata": {"promptTokenCount": 10, "candidatesTokenCount": 2},
+                "modelVersion": "served-1",
+            },
+        ],
+    ),
+    "ollama": (
+        "/api/chat",
+        "authorization",
+        "",
+        [
+            {"model": "served-1", "message": {"content": "On "}, "done": False},
+            {
+                "model": "served-1",
+                "message": {"content": "its way."},
+                "done": True,
+                "done_reason": "stop",
+                "prompt_eval_count": 10,
+                "eval_count": 2,
+            },
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("protocol", _NATIVE)
+def test_providers_are_asked_in_their_own_protocol(server: ProviderServer, settings: Settings, protocol: str) -> None:
+    path, key_header, head, events = _NATIVE[protocol]
+    settings.PROVIDERS["own"] = {"protocol": protocol, "base_url": server.base_url, "api_key_env": "TEST_KEY"}
+    stream = "".join(f"{head}{json.dumps(event)}\n\n" for event in events)
+    media_type = "text/event-stream" if head else "application/x-ndjson"
+    server.respond = lambda exchange: exchange.status(200, stream, content_type=media_type)
+    pieces: list[str] = []
+    answer = ask("own", pieces=pieces)
+    message: JSONObject = {"role": "assistant", "content": "On its way."}
+    assert (pieces, answer.output) == (["On ", "its way."], {"message": message, "finish_reason": "stop"})
+    assert (answer.tokens_in, answer.tokens_out, answer.served_model) == (10, 2, "served-1")
+    [request] = server.requests
+    assert (request.path, KEY in request.headers[key_header]) == (path, True)
+    server.respond = _whole(events[-1])
+    assert ask("own").output == {"message": {**message, "content": "its way."}, "finish_reason": "stop"}
+    server.respond = lambda exchange: exchange.status(200, stream.split("\n")[0], content_type=media_type)
+    assert failure("own").code == "incomplete_stream"
+    server.respond = lambda exchange: exchange.status(429, {"error": {"message": f"{KEY} is slow"}})
+    assert failure("own").retryable
