@@ -18,9 +18,7 @@ _BASE_URLS: Final = {
 }
 _OFFICIAL_HOSTS: Final = frozenset(urlsplit(url).hostname for url in _BASE_URLS.values())
 # Of a server on this machine, where none is configured.
-_OLLAMA_URL: Final = "http://127.0.0.1:11434"
-# Below it are its operations of OpenAI's protocol.
-_OLLAMA_VERSION: Final = "/v1"
+_OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 _VARIABLES: Final = {
     "openai": "OPENAI_BASE_URL",
     "anthropic": "ANTHROPIC_BASE_URL",
@@ -83,11 +81,11 @@ def find(provider: str) -> Upstream:
     """Return the provider as the server is configured, else the official one."""
     setting = configured_providers().get(provider)
     if setting is not None:
-        base_url = _ollama_url(setting.base_url) if setting.protocol == "ollama" else setting.base_url
+        base_url = setting.openai_url if setting.protocol == "ollama" else setting.base_url
         return Upstream(base_url=base_url, key=api_key(setting), models=setting.models)
     key = os.environ.get(_KEY_VARIABLES[provider], "")
     if provider == "ollama":
-        return Upstream(base_url=_ollama_url(_OLLAMA_URL), key=key, models=())
+        return Upstream(base_url=_OLLAMA_URL, key=key, models=())
     base_url = os.environ.get(_VARIABLES[provider]) or _BASE_URLS[provider]
     return Upstream(base_url=base_url.rstrip("/"), key=key, models=())
 
@@ -103,11 +101,6 @@ def protocol(provider: str) -> str:
     """Return the protocol of a provider that the server is configured with; empty if there is none of this name."""
     setting = configured_providers().get(provider)
     return "" if setting is None else setting.protocol
-
-
-def _ollama_url(root: str) -> str:
-    """Return the base URL of a server of Ollama: that of OpenAI's protocol, beside which it has its own."""
-    return root.removesuffix(_OLLAMA_VERSION) + _OLLAMA_VERSION
 
 
 def request_headers(headers: Iterable[tuple[bytes, bytes]], key: str) -> Headers:

@@ -30,6 +30,8 @@ _URL_VARIABLES: Final = {
     "anthropic": "ANTHROPIC_BASE_URL",
     "google": "GOOGLE_GEMINI_BASE_URL",
 }
+# Of protocols whose paths begin at the root: as addresses of their other operations have it.
+_VERSIONS: Final = {"gemini": "/v1beta", "ollama": "/v1"}
 # Ollama needs no key, so that its address configures it.
 _OLLAMA_VARIABLE: Final = "OLLAMA_HOST"
 _OLLAMA_PORT: Final = 11434
@@ -158,10 +160,11 @@ def _operator_provider(name: str, entry: Mapping[str, Any]) -> Provider:
     if entry.get("protocol") not in _PROTOCOLS:
         value = format_value(entry.get("protocol", ""))
         raise ImproperlyConfigured(f"{location}.protocol is {value}: set it to one of {', '.join(_PROTOCOLS)}.")
+    base_url = _base_url(entry.get("base_url"), f"{location}.base_url")
     return Provider(
         name=name,
         protocol=entry["protocol"],
-        base_url=_base_url(entry.get("base_url"), f"{location}.base_url"),
+        base_url=base_url.removesuffix(_VERSIONS.get(entry["protocol"], "")),
         api_key_env=_text(entry, "api_key_env", location),
         models=_models(entry.get("models", []), location),
         description=_text(entry, "description", location),

@@ -1,13 +1,15 @@
 """Types of live model calls, independent of the provider's protocol."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import Final, Literal
 
 from traces.core.json_types import JSONObject
 
 Protocol = Literal["openai", "anthropic", "gemini", "ollama"]
+# Where the servers of a protocol have that of OpenAI, below their address.
+_OPENAI_PATHS: Final[Mapping[Protocol, str]] = {"openai": "", "gemini": "/v1beta/openai", "ollama": "/v1"}
 OnText = Callable[[str], None]
 IsCancelled = Callable[[], bool]
 
@@ -28,6 +30,12 @@ class Provider:
     description: str = ""
     operator: bool = True
     timeout_s: float = 120.0
+
+    @property
+    def openai_url(self) -> str:
+        """The base URL of OpenAI's protocol; empty if the provider does not speak it."""
+        path = _OPENAI_PATHS.get(self.protocol)
+        return "" if path is None else self.base_url + path
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,6 +88,6 @@ def _retriever(name: str, value: object) -> Retriever:
         place = f"{location}.embeddings.{profile}.provider"
         if embedding.provider not in available:
             raise ImproperlyConfigured(f"{place} is “{embedding.provider}”, which is not a configured provider.")
-        if available[embedding.provider].protocol != "openai":
+        if not available[embedding.provider].openai_url:
             raise ImproperlyConfigured(f"{place}: “{embedding.provider}” does not speak the OpenAI protocol.")
     return Retriever(name=name, entry=entry)

@@ -30,7 +30,7 @@ def _from_provider(embedding: Embedding, text: str) -> Vector:
     key = api_key(provider)
     server = Server(
         name=provider.name,
-        url=provider.base_url,
+        url=provider.openai_url,
         headers={"Authorization": f"Bearer {key}"} if key else {},
         timeout_s=provider.timeout_s,
         operator=provider.operator,

@@ -27,7 +27,7 @@ def test_ollama_has_its_own_protocol_beside_that_of_openai(monkeypatch: pytest.M
     monkeypatch.delenv("OLLAMA_HOST", raising=False)
     addresses = [Operation(path="/api/chat", api="ollama.chat", is_at_root=True)]
     addresses.append(Operation(path="/chat/completions", api="openai.chat"))
-    for protocol, url in (("ollama", "http://gpu:1"), ("openai", "http://gpu:1/v1")):
+    for protocol, url in (("ollama", "http://gpu:1"), ("ollama", "http://gpu:1/v1"), ("openai", "http://gpu:1/v1")):
         settings.PROVIDERS = {"ollama": {"protocol": protocol, "base_url": url}}
         urls = [url_of(operation, find("ollama").base_url) for operation in addresses]
         assert urls == ["http://gpu:1/api/chat", "http://gpu:1/v1/chat/completions"]

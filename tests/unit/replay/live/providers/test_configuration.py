@@ -41,6 +41,8 @@ def test_google_is_asked_in_its_own_protocol(monkeypatch: pytest.MonkeyPatch) ->
     assert name_for("google", "gemini-3-pro") == name_for("", "models/gemini-3-pro") == "google"
     provider = providers.configured_providers()["google"]
     assert (provider.protocol, urlsplit(provider.base_url).path, provider.operator) == ("gemini", "", False)
+    # Of embeddings, for example.
+    assert provider.openai_url == f"{provider.base_url}/v1beta/openai"
     assert protocol_of("google") == "gemini"
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1")
     assert providers.configured_providers()["google"].operator
