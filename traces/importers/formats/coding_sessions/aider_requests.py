@@ -43,6 +43,8 @@ def parse(source: Source) -> Iterator[RecordedRun]:
     """Yield the run of the log; where a session ends is not recorded."""
     text = decode_text(source.data).replace("\r\n", "\n")
     entries = list(_ENTRY.finditer(text))
+    if not entries:
+        raise BadFile("a log of Aider without requests", "line 1")
     ends = [*(entry.start() for entry in entries[1:]), len(text)]
     parts = [(entry, text[entry.end() : end].strip("\n")) for entry, end in zip(entries, ends, strict=True)]
     steps = [RecordedStep(key=AGENT_KEY, type=StepType.AGENT, name="aider"), *_calls(parts)]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_object, has_string
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, has_object, has_string, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun
 from traces.importers.common import transcripts
@@ -40,6 +40,8 @@ _ROLES: Final = {
     "ChatMessage": "user",
 }
 _CALL_BLOCKS: Final = frozenset({"tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk"})
+_MODEL_NAMES: Final = ("model_name", "model", "model_id")
+_REASONS: Final = ("finish_reason", "stop_reason")
 _IDS: Final = ("thread_id", "run_id", "id", "session_id", "conversation_id", "trace_id")
 
 
@@ -110,12 +112,14 @@ def normalize_message(value: JSONValue, location: str) -> JSONObject:
         "speaker": inner.get("name") if role != "tool" else None,
         "artifact": inner.get("artifact"),
         "invalid_tool_calls": inner.get("invalid_tool_calls"),
+        "additional_kwargs": _rest(extra, "tool_calls", "function_call", "refusal", "reasoning_content"),
+        "response_metadata": _rest(metadata, "id", "token_usage", "usage", *_MODEL_NAMES, *_REASONS),
     }
     if role == "assistant":
         facts |= {
             "usage": usage,
-            "model": first_member(metadata, "model_name", "model", "model_id"),
-            "finish_reason": first_member(metadata, "finish_reason", "stop_reason"),
+            "model": first_member(metadata, *_MODEL_NAMES),
+            "finish_reason": first_member(metadata, *_REASONS),
             "response_id": metadata.get("id"),
             "refusal": extra.get("refusal"),
             "reasoning": extra.get("reasoning_content"),
@@ -123,6 +127,11 @@ def normalize_message(value: JSONValue, location: str) -> JSONObject:
     if inner.get("status") == "error":
         facts["is_error"] = True
     return message | {key: item for key, item in facts.items() if item not in (None, "", [], {})}
+
+
+def _rest(value: JSONObject, *names: str) -> JSONObject:
+    """Return the members that have a value, without those that other fields have."""
+    return {name: item for name, item in omit(value, *names).items() if item not in (None, "", [], {})}
 
 
 def find_provider(messages: list[TranscriptMessage]) -> str:

@@ -78,7 +78,10 @@ def _run(id: str, rows: list[JSONObject]) -> RecordedRun:
             # A call that failed may have been made again.
             has_succeeded=steps[-1].status is StepStatus.OK,
             tags=[as_text(tag) for tag in _tags(first)],
-            metadata={"end_user": first.get("end_user"), "user": first.get("user")},
+            metadata={
+                "end_user": first.get("end_user"),
+                "user": first_member(first, "user") or as_object(first.get("model_parameters")).get("user"),
+            },
         ),
         steps,
         location=f"trace {id}",

@@ -2,10 +2,13 @@
 
 from decimal import Decimal
 
+import pytest
+
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
+from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 
 # Aider ends its lines with two blanks, here a tilde.
@@ -129,3 +132,8 @@ def test_log_of_requests_has_each_call() -> None:
     assert fixtures.request_contents(answered) == ["Act as\n\nan expert.", "Is Dune in stock?"]
     assert answered.output == {"message": {"role": "assistant", "content": "Yes.\nThree."}}
     assert (failed.output, failed.status, problems) == (None, StepStatus.PARTIAL, [])
+
+
+def test_log_that_was_cut_in_its_first_line_is_refused() -> None:
+    with pytest.raises(BadFile, match="without requests"):
+        list(registry.get_importer("aider-requests").runs([Source(name="log", data=b"TO LLM")]))

@@ -55,6 +55,17 @@ def test_failed_tool_message_is_an_error() -> None:
     assert (run.external_id, tool.status, tool.error) == ("lc-2", StepStatus.ERROR, "Error: the shelf is locked")
 
 
+def test_other_members_of_messages_are_attributes() -> None:
+    request = {"type": "human", "content": "Is Dune in stock?", "additional_kwargs": {"shelf": "7"}}
+    facts = {"model_name": "gpt-4o", "finish_reason": "stop", "system_fingerprint": "fp_7", "logprobs": None}
+    (run,), _ = read([request, {"type": "ai", "content": "Yes.", "response_metadata": facts}], "langchain")
+    (turn,), (model,) = fixtures.steps(run, StepType.TURN), fixtures.steps(run, StepType.MODEL)
+    assert (turn.attributes, model.attributes) == (
+        {"additional_kwargs": {"shelf": "7"}},
+        {"response_metadata": {"system_fingerprint": "fp_7"}},
+    )
+
+
 def test_calls_in_additional_fields_are_read() -> None:
     call = {"id": "call_1", "type": "function", "function": {"name": "find_book", "arguments": '{"title": "Dune"}'}}
     old_message = {"type": "ai", "data": {"content": "", "additional_kwargs": {"tool_calls": [call]}}}
