@@ -129,24 +129,21 @@ _INPUT_COUNTS: Final = (
     "InputTokenCount",
 )
 _OUTPUT_COUNTS: Final = (
-    "completion_tokens",
-    "output_tokens",
-    "completionTokens",
-    "outputTokens",
-    "output",
-    "candidatesTokenCount",
-    "candidates_token_count",
-    "OutputTokenCount",
+    *("completion_tokens", "output_tokens", "completionTokens", "outputTokens", "output"),
+    *("candidatesTokenCount", "candidates_token_count", "OutputTokenCount"),
 )
 _CACHED_COUNTS: Final = (
     "cached_tokens",
     "cached_prompt_tokens",
     "cached_input_tokens",
     "cachedInputTokens",
-    "cachedContentTokenCount",
-    "cached_content_token_count",
-    "CachedInputTokenCount",
+    *("cachedContentTokenCount", "cached_content_token_count", "CachedInputTokenCount"),
 )
+# Of Bedrock's Converse, which counts them beside the input, as Anthropic does.
+_CACHE_NAMES: Final = {
+    "cacheReadInputTokens": "cache_read_input_tokens",
+    **dict.fromkeys(("cacheWriteInputTokens", "cacheCreationInputTokens"), "cache_creation_input_tokens"),
+}
 # Its API states the unit among them.
 _LANGFUSE_COUNTS: Final = ("input", "output", "total")
 # Programs use few clients.
@@ -254,6 +251,8 @@ def normalize_usage(usage: JSONObject, location: str) -> Usage:
     """Read token counts under any client's field names."""
     if not usage:
         return Usage()
+    if not _CACHE_NAMES.keys().isdisjoint(usage):
+        usage = {_CACHE_NAMES.get(name, name): count for name, count in usage.items()}
     if (names := _plain_counts(tuple(usage))) is not None:
         tokens_in, tokens_out, tokens_cached = [parse_token_count(usage.get(name), location) for name in names]
         return Usage(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)

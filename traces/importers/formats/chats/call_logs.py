@@ -230,8 +230,10 @@ def _read_invocation(body: JSONObject, location: str) -> _Call:
         provider="bedrock",
         at=body.get("timestamp"),
         duration_ms=as_object(answer.get("metrics")).get("latencyMs"),
-        usage={name: counts[count] for count, name in _COUNTS.items() if count in counts}
-        or as_object(answer.get("usage")),
+        usage={
+            **as_object(answer.get("usage")),
+            **{name: counts[count] for count, name in _COUNTS.items() if count in counts},
+        },
         attributes={**other_fields, **paths},
     )
 
