@@ -74,10 +74,14 @@ def bounded_queries(get_response: Handler) -> Handler:
 
 
 def security_headers(get_response: Handler) -> Handler:
-    """Set security headers: no inline scripts, framing, sniffing or cross-site referrers; secure cookies over TLS."""
+    """Set security headers: no inline scripts, framing, sniffing or cross-site referrers; secure cookies over TLS.
+
+    What a view does not declare cacheable is stored by no cache: it may be a payload, and its reader's session end.
+    """
 
     def handle(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
+        response.headers.setdefault("Cache-Control", "private, no-store")
         if not response.get("Content-Type", "").startswith(_PARTS):
             response.headers.setdefault("Content-Security-Policy", _POLICY)
             response.headers.setdefault("Permissions-Policy", "camera=(), geolocation=(), microphone=()")

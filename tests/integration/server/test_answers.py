@@ -105,6 +105,7 @@ def test_problems_are_json_for_every_accept_header(method: str, path: str, accep
 
 
 def test_inline_scripts_are_forbidden() -> None:
+    assert Client().get("/api/v1/runs")["Cache-Control"] == "private, no-store"
     policy = Client().get("/")["Content-Security-Policy"]
     assert "script-src 'self';" in policy
     assert "frame-ancestors 'none'" in policy
