@@ -10,6 +10,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import WebsocketDenier
 from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
+from django.db import DatabaseError
 from django.urls import URLPattern, URLResolver, get_resolver, path, re_path
 
 # Sets up Django, which the imports below need.
@@ -25,6 +26,7 @@ from cockpit.metrics.registry import REGISTRY  # isort: skip
 from cockpit.metrics.requests import MeasuredRequests  # isort: skip
 from cockpit.process import recovery  # isort: skip
 from cockpit.runners.consumer import RunnerConsumer  # isort: skip
+from traces.http.outages import name_outage  # isort: skip
 from traces.recordings import assembler  # isort: skip
 from traces.search import indexer  # isort: skip
 
@@ -60,11 +62,14 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
         if message["type"] == "lifespan.startup":
             try:
                 listener.start()
+                if worker is not None:
+                    await asyncio.to_thread(worker.start)
             except otlp_grpc.CannotListen as error:
                 await send({"type": "lifespan.startup.failed", "message": str(error)})
                 return
-            if worker is not None:
-                await asyncio.to_thread(worker.start)
+            except DatabaseError as error:
+                await send({"type": "lifespan.startup.failed", "message": f"{name_outage(error)}."})
+                return
             await send({"type": "lifespan.startup.complete"})
         else:
             await asyncio.to_thread(listener.stop)

@@ -1,15 +1,20 @@
 """The real worker: threads of this process, or a separate Celery process if distributed."""
 
+import asyncio
 import logging
+import sqlite3
 from contextlib import suppress
 from queue import Empty
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from django.conf import settings
+from django.db import OperationalError
 from kombu import Connection
 from redis import Redis
 
+from cockpit import asgi
 from replay.models import ReplaySession
 from replay.sessions import services as replays
 from replay.sessions.schemas import ReplayRequest
@@ -83,3 +88,15 @@ def test_foreign_messages_do_not_end_a_worker() -> None:
     broker.close()
     assert message.payload == "ours"
     assert settings.CELERY_TASK_DEFAULT_QUEUE != "celery"
+
+
+def test_a_start_on_a_full_disk_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(settings, "EMBEDDED", True)
+    full = OperationalError("database or disk is full")
+    full.__cause__ = sqlite3.OperationalError()
+    full.__cause__.sqlite_errorcode = sqlite3.SQLITE_FULL
+    monkeypatch.setattr("cockpit.asgi._Worker.start", Mock(side_effect=full))
+    send = AsyncMock()
+    asyncio.run(asgi.lifespan({}, AsyncMock(return_value={"type": "lifespan.startup"}), send))
+    message = "the disk of the server's database is full."
+    send.assert_awaited_once_with({"type": "lifespan.startup.failed", "message": message})
