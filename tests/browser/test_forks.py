@@ -67,6 +67,6 @@ def test_refused_launch_leaves_the_button_in_view(open_cockpit: OpenCockpit, dem
     expect(replay).to_have_attribute("aria-disabled", "false")
     replay.click()
     alert = cockpit.page.get_by_role("region", name="Fork").get_by_role("alert")
-    expect(alert).to_have_text("The replay did not start: Too many requests.")
+    expect(alert).to_have_text("The replay did not start. Too many requests. Wait a moment, then try again.")
     # A click needs an element that nothing covers.
     replay.click(trial=True)

@@ -1,35 +1,10 @@
 import { Button } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
 import type { ReactElement, ReactNode } from "react";
-import { ProblemError, UnreachableError } from "@/api/problem";
+import { ProblemError } from "@/api/problem";
 import classes from "./States.module.css";
-import { capitalize, sentence } from "@/ui/format/text";
-
-/** Advice by type of error. */
-function advice(error: unknown): string {
-  if (!(error instanceof ProblemError)) {
-    return error instanceof UnreachableError
-      ? "Check that it is running, then try again."
-      : "This is a bug in the page. Reload it. If it happens again, report it with the text above.";
-  }
-  switch (error.problem.code) {
-    case "not_found":
-      return "It may have been removed, or the address is incomplete.";
-    case "auth_required":
-      return "Sign in and open this address again.";
-    case "auth_forbidden":
-      return "Your role does not allow this. An admin can change that.";
-    case "rate_limited":
-    case "dependency_unavailable":
-      return "Wait a moment, then try again.";
-    case "conflict":
-      return "Reload the page to see what changed.";
-    case "internal_error":
-      return "Try again. If it happens again, report it with the text above.";
-    default:
-      return error.problem.retryable ? "Trying again may help." : "Trying again will not help.";
-  }
-}
+import { advice, failureMessage } from "@/ui/failure/failure";
+import { capitalize } from "@/ui/format/text";
 
 type ErrorCode = ProblemError["problem"]["code"];
 
@@ -70,7 +45,7 @@ export function ErrorState({ error, onRetry, action, isPage = false }: Props): R
         {problem ? capitalize(problem.title.toLowerCase()) : "Something went wrong"}
       </Heading>
       <div className={classes.text}>
-        {sentence(error instanceof Error ? error.message : String(error))} {advice(error)}
+        {failureMessage(error)} {advice(error) || "Trying again will not help."}
       </div>
       {problem?.request_id && <code className="muted">request {problem.request_id}</code>}
       <div className={classes.action}>

@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
+import { showFailure } from "./failure/failure";
 
 const UNDO_MS = 12_000;
 
@@ -10,11 +11,7 @@ export function offerUndo(message: string, failure: string, undo: () => Promise<
     try {
       await undo();
     } catch (error) {
-      notifications.show({
-        color: "red",
-        title: failure,
-        message: error instanceof Error ? error.message : String(error),
-      });
+      showFailure(failure, error);
     }
   };
   const notice = notifications.show({

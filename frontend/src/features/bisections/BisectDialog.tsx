@@ -1,6 +1,5 @@
 import { Loader, NumberInput, Select, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { IconPlayerPlay } from "@tabler/icons-react";
@@ -30,6 +29,7 @@ import { BisectPlanSummary } from "./BisectPlanSummary";
 import { policyChoices, profileChoices, type Choice } from "./choices";
 import { firstChecks, firstQuestion, missingWords, type PassQuestion } from "./question";
 import { Dialog } from "@/ui/Dialog";
+import { failureWords, showFailure } from "@/ui/failure/failure";
 
 interface Props {
   subject: BisectionSubject;
@@ -89,8 +89,7 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
       return startBisection(subject, request, lastRequest.current.key);
     },
     onSuccess: (view) => void navigate(paths.bisection(view.id)),
-    onError: (error) =>
-      notifications.show({ title: "The bisection did not start", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The bisection did not start", error),
   });
   const roleObstacle = useRoleObstacle();
   const hasNoRunner = engine === "agent" && !runners?.length;
@@ -182,7 +181,7 @@ export function BisectDialog({ subject, sourceRun, runNames, onClose }: Props): 
           {problem && <p className="failed">{problem}</p>}
           {!problem && missing && <p className="muted">{missing}</p>}
           {ready && plan.isFetching && !plan.data && <Loader size={12} role="img" aria-label="Planning" />}
-          {ready && plan.error && !hasNoRunner && <p className="failed">{plan.error.message}</p>}
+          {ready && plan.error && !hasNoRunner && <p className="failed">{failureWords(plan.error)}</p>}
           {ready && !plan.error && plan.data && <BisectPlanSummary plan={plan.data} />}
         </div>
         <BlockableButton

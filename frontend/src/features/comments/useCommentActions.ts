@@ -1,9 +1,9 @@
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { addComment, commentsQuery, deleteComment, editComment, restoreComment } from "@/api/comments";
 import type { CommentSubject } from "@/api/comments";
 import type { PatchedCommentEdit, CommentRequest } from "@/api/schema";
 import { offerUndo } from "@/ui/offerUndo";
+import { showFailure } from "@/ui/failure/failure";
 
 interface NewComment {
   body: CommentRequest;
@@ -22,12 +22,12 @@ export function useCommentActions(subject: CommentSubject) {
   const add = useMutation({
     mutationFn: ({ body, name }: NewComment) => addComment(subject, body, name),
     onSuccess: refresh,
-    onError: (error) => showError("The comment was not saved", error),
+    onError: (error) => showFailure("The comment was not saved", error),
   });
   const change = useMutation({
     mutationFn: ({ id, body }: Change) => editComment(id, body),
     onSuccess: refresh,
-    onError: (error) => showError("The comment was not changed", error),
+    onError: (error) => showFailure("The comment was not changed", error),
   });
   const remove = useMutation({
     mutationFn: deleteComment,
@@ -41,11 +41,7 @@ export function useCommentActions(subject: CommentSubject) {
       });
       return refresh();
     },
-    onError: (error) => showError("The comment was not deleted", error),
+    onError: (error) => showFailure("The comment was not deleted", error),
   });
   return { add, change, remove };
-}
-
-function showError(title: string, error: Error): void {
-  notifications.show({ color: "red", title, message: error.message });
 }

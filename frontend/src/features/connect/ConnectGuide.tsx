@@ -6,6 +6,7 @@ import { useState, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
 import { createToken } from "@/api/settings";
 import { isSecondClick } from "@/ui/pointer/secondClick";
+import { failureWords } from "@/ui/failure/failure";
 import { Arrival } from "./Arrival";
 import classes from "./Connect.module.css";
 import { CLIENTS, type Client } from "./clients";
@@ -80,7 +81,7 @@ function TokenButton(props: { isAdmin: boolean; onToken: (token: string) => void
       <Button variant="default" loading={create.isPending} onClick={(event) => isSecondClick(event) || create.mutate()}>
         Create a token for agents
       </Button>
-      {create.isError && <p className="failed">{create.error.message}</p>}
+      {create.isError && <p className="failed">{failureWords(create.error)}</p>}
     </div>
   );
 }

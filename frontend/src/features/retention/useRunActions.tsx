@@ -8,6 +8,7 @@ import type { DeletionResult, MarkRequest } from "@/api/schema";
 import type { ActionRun } from "@/domain/retention/refusals";
 import { pluralize } from "@/ui/format/numbers";
 import { offerUndo } from "@/ui/offerUndo";
+import { showFailure } from "@/ui/failure/failure";
 
 const RenameDialog = lazy(() => loadPart(() => import("./RenameDialog")));
 const TagsDialog = lazy(() => loadPart(() => import("./TagsDialog")));
@@ -41,7 +42,7 @@ export function useRunActions(onDeleted: (ids: readonly string[]) => void = () =
     mutationFn: ({ runs, change }: { runs: readonly ActionRun[]; change: Partial<MarkRequest> }) =>
       Promise.all(runs.map(({ id }) => markRun(id, change))),
     onSuccess: (_, { runs, change }) => notifications.show({ message: markWords(runs, change) }),
-    onError: (error) => notifications.show({ color: "red", title: "The run was not changed", message: error.message }),
+    onError: (error) => showFailure("The run was not changed", error),
     onSettled: () => client.invalidateQueries(ALL_BUT_LASTING),
   });
   const remove = useMutation({
@@ -58,7 +59,7 @@ export function useRunActions(onDeleted: (ids: readonly string[]) => void = () =
       onDeleted(ids);
       void client.invalidateQueries(ALL_BUT_LASTING);
     },
-    onError: (error) => notifications.show({ color: "red", title: "Nothing was deleted", message: error.message }),
+    onError: (error) => showFailure("Nothing was deleted", error),
   });
   const isAdmin = access?.role === "admin";
   return {

@@ -1,5 +1,4 @@
 import { Button, Group, Loader } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconLink } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
@@ -15,6 +14,7 @@ import { TermsFields } from "./TermsFields";
 import { useCreateLinks } from "./useCreateLinks";
 import classes from "./ShareDialog.module.css";
 import { Dialog } from "@/ui/Dialog";
+import { showFailure } from "@/ui/failure/failure";
 
 interface Props {
   subject: ShareSubject;
@@ -91,7 +91,7 @@ function LinkRow({ link, now }: { link: ShareView; now: number }): ReactElement 
   const revocation = useMutation({
     mutationFn: () => revoke(link.id),
     onSuccess: () => client.invalidateQueries({ queryKey: ["shares"] }),
-    onError: (error) => notifications.show({ color: "red", title: "The link was not revoked", message: error.message }),
+    onError: (error) => showFailure("The link was not revoked", error),
   });
   const state = linkState(link, now);
   return (

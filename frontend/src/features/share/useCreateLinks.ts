@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { share, type ShareSubject } from "@/api/shares";
 import { pluralize } from "@/ui/format/numbers";
 import { linkList, termsOf, type LinkDraft, type TitledLink } from "./shareLinks";
+import { showFailure } from "@/ui/failure/failure";
 
 /** A subject with its title in a list of links. */
 export interface TitledSubject extends ShareSubject {
@@ -22,20 +23,16 @@ export function useCreateLinks(subjects: readonly TitledSubject[]) {
         } catch (error) {
           // The links before it exist: show them.
           if (links.length === 0) throw error;
-          showError(error, `${pluralize(subjects.length - links.length, "link")} not created`);
+          showFailure(`${pluralize(subjects.length - links.length, "link")} not created`, error);
           break;
         }
       }
       return links.length === 1 ? (links[0]?.url ?? "") : linkList(links);
     },
     onSuccess: (text) => void copy(text, subjects.length === 1),
-    onError: (error) => showError(error, subjects.length === 1 ? "The link was not created" : "No link was created"),
+    onError: (error) => showFailure(subjects.length === 1 ? "The link was not created" : "No link was created", error),
     onSettled: () => client.invalidateQueries({ queryKey: ["shares"] }),
   });
-}
-
-function showError(error: unknown, title: string): void {
-  notifications.show({ color: "red", title, message: error instanceof Error ? error.message : String(error) });
 }
 
 function addressOf(path: string): string {

@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState, type ReactElement } from "react";
@@ -15,6 +14,7 @@ import { Differences } from "./Differences";
 import { ProposalsTable } from "./ProposalsTable";
 import { initialChoice } from "./rules";
 import { usePageTitle } from "@/ui/brand/usePageTitle";
+import { showFailure } from "@/ui/failure/failure";
 
 const route = getRouteApi("/calibrations/$calibration");
 
@@ -70,8 +70,7 @@ function Proposals({
       setSelection([]);
       return client.invalidateQueries({ queryKey: ["ignore-lists", calibration.app] });
     },
-    onError: (error) =>
-      notifications.show({ title: "The fields were not saved", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The fields were not saved", error),
   });
   return (
     <section className="panel" aria-labelledby="proposals">

@@ -1,11 +1,11 @@
 import { CloseButton } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { setIgnoreList } from "@/api/replays/calibrations";
 import type { IgnoreListView } from "@/api/schema";
 import { fullTime } from "@/ui/format/numbers";
 import { StateChip } from "@/features/labels/StateChip";
+import { showFailure } from "@/ui/failure/failure";
 import classes from "./Calibration.module.css";
 import { ruleWords, sameRule } from "./rules";
 
@@ -15,7 +15,7 @@ export function CurrentList({ app, newest }: { app: string; newest: IgnoreListVi
   const save = useMutation({
     mutationFn: setIgnoreList,
     onSuccess: () => client.invalidateQueries({ queryKey: ["ignore-lists", app] }),
-    onError: (error) => notifications.show({ title: "The list was not changed", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The list was not changed", error),
   });
   if (!newest) return null;
   const { rules } = newest;

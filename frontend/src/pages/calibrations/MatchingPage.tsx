@@ -1,5 +1,4 @@
 import { Button, CloseButton } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -15,6 +14,7 @@ import { offerUndo } from "@/ui/offerUndo";
 import { Page, PageHeader } from "@/ui/Page";
 import classes from "./Calibration.module.css";
 import { usePageTitle } from "@/ui/brand/usePageTitle";
+import { showFailure } from "@/ui/failure/failure";
 
 /** Fields that a row names; its page shows all. */
 const NAMED_FIELDS = 3;
@@ -118,7 +118,7 @@ function falseMatchWords({ collisions }: CalibrationSummary): string {
 function Actions({ row }: { row: CalibrationSummary }): ReactElement {
   const client = useQueryClient();
   const refresh = () => client.invalidateQueries({ queryKey: calibrationsQuery.queryKey });
-  const onError = (error: Error) => notifications.show({ title: "Not changed", message: error.message, color: "red" });
+  const onError = (error: Error) => showFailure("Not changed", error);
   const apply = useMutation({
     mutationFn: () => acceptProposals(row.id, row.recommendations),
     onSuccess: async () => {

@@ -15,6 +15,7 @@ import { draftOf, protectionWords, scopeWords, termsOf } from "./policies";
 import { effectWords, planWords, protectedCount } from "./plan";
 import classes from "./Retention.module.css";
 import { PanelHead } from "@/ui/Page";
+import { failureWords } from "@/ui/failure/failure";
 
 /** What a purge would delete now, and what keeps the other runs that are due. */
 export function PlanPanel(props: { list: RetentionPolicyList; mayEdit: boolean }): ReactElement {
@@ -160,7 +161,7 @@ function PurgeButton({ plan, mayEdit }: { plan: PurgePlanView; mayEdit: boolean 
           </p>
           {start.error && (
             <p className="failed" role="alert">
-              {start.error.message}
+              {failureWords(start.error)}
             </p>
           )}
           <div className={classes.answers}>

@@ -1,5 +1,4 @@
 import { ActionIcon, Button } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { IconPencil, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement } from "react";
@@ -12,6 +11,7 @@ import { PolicyDialog } from "./PolicyDialog";
 import { daysWords, draftOf, scopeWords, termsOf } from "./policies";
 import classes from "./Retention.module.css";
 import { PanelHead } from "@/ui/Page";
+import { showFailure } from "@/ui/failure/failure";
 
 interface Props {
   list: RetentionPolicyList;
@@ -120,7 +120,6 @@ function useRemoval() {
       );
       return reload();
     },
-    onError: (error) =>
-      notifications.show({ color: "red", title: "The policy was not changed", message: error.message }),
+    onError: (error) => showFailure("The policy was not changed", error),
   });
 }

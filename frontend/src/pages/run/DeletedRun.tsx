@@ -1,5 +1,4 @@
 import { Button } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { IconTrash } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -12,6 +11,7 @@ import { ErrorPage } from "@/app/ErrorPage";
 import { paths } from "@/app/paths";
 import { EmptyState } from "@/ui/EmptyState";
 import { fullTime, timeAgo } from "@/ui/format/numbers";
+import { showFailure } from "@/ui/failure/failure";
 import { RunSkeleton } from "./RunSkeleton";
 
 /** The page of a run that cannot be shown: it was deleted, or another error. */
@@ -32,7 +32,7 @@ function DeletedRun({ deletion, onRestored }: { deletion: DeletionView; onRestor
       onRestored();
       return client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "run" });
     },
-    onError: (error) => notifications.show({ color: "red", title: "The run was not restored", message: error.message }),
+    onError: (error) => showFailure("The run was not restored", error),
   });
   const mayRestore = access !== undefined && access.role !== "viewer";
   return (

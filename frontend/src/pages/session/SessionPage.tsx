@@ -1,5 +1,4 @@
 import { Button, Skeleton } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff, IconBinaryTree2, IconGitFork, IconListDetails, IconPlayerStop } from "@tabler/icons-react";
@@ -30,6 +29,7 @@ import { Usage } from "./calls/Usage";
 import { useSession } from "@/features/replays/useSession";
 import classes from "./SessionPage.module.css";
 import { usePageTitle } from "@/ui/brand/usePageTitle";
+import { showFailure } from "@/ui/failure/failure";
 
 const route = getRouteApi("/replays/$session");
 
@@ -182,8 +182,7 @@ function Actions({ session }: { session: SessionView }): ReactElement {
 function Cancel({ id }: { id: string }): ReactElement {
   const cancel = useMutation({
     mutationFn: () => cancelSession(id),
-    onError: (error) =>
-      notifications.show({ color: "red", title: "The replay was not cancelled", message: error.message }),
+    onError: (error) => showFailure("The replay was not cancelled", error),
   });
   return (
     <Button

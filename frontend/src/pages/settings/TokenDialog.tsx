@@ -6,6 +6,7 @@ import type { TokenRequest } from "@/api/schema";
 import { SecretField } from "@/ui/SecretField";
 import classes from "./Settings.module.css";
 import { Dialog } from "@/ui/Dialog";
+import { failureWords } from "@/ui/failure/failure";
 
 const ROLES: { value: TokenRequest["role"]; label: string; permission: string }[] = [
   { value: "viewer", label: "viewer", permission: "Reads everything; changes nothing." },
@@ -56,7 +57,7 @@ export function TokenDialog({ onClose }: { onClose: () => void }): ReactElement 
             onChange={(value) => setRole(value ?? "viewer")}
           />
           <p className={classes.roles}>{ROLES.find(({ value }) => value === role)?.permission}</p>
-          {create.error && <p className="failed">{create.error.message}</p>}
+          {create.error && <p className="failed">{failureWords(create.error)}</p>}
           <Button type="submit" loading={create.isPending} disabled={name.trim() === ""}>
             Create token
           </Button>

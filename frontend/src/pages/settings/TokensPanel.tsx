@@ -1,6 +1,5 @@
 import { Button, Menu } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { notifications } from "@mantine/notifications";
 import { IconPlus } from "@tabler/icons-react";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactElement } from "react";
@@ -12,6 +11,7 @@ import list from "@/ui/ListPage.module.css";
 import classes from "./Settings.module.css";
 import { TokenDialog } from "./TokenDialog";
 import { PanelHead } from "@/ui/Page";
+import { showFailure } from "@/ui/failure/failure";
 
 /** API tokens: people sign in with one, programs send it. */
 export function TokensPanel({ isOpen }: { isOpen: boolean }): ReactElement {
@@ -49,8 +49,7 @@ function Tokens({ tokens }: { tokens: readonly TokenView[] }): ReactElement {
   const revoke = useMutation({
     mutationFn: revokeToken,
     onSuccess: () => client.invalidateQueries({ queryKey: tokensQuery.queryKey }),
-    onError: (error) =>
-      notifications.show({ title: "The token was not revoked", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The token was not revoked", error),
   });
   return (
     <table className={`${list.table} ${list.stacking}`}>

@@ -1,4 +1,3 @@
-import { notifications } from "@mantine/notifications";
 import { IconGitFork, IconPlayerPlay } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -10,6 +9,7 @@ import { toRequest, type Draft } from "@/domain/overrides/draft";
 import { TextField } from "@/features/overrides/text/TextField";
 import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { showFailure } from "@/ui/failure/failure";
 import classes from "./Tour.module.css";
 import type { TourReplay } from "./useTourReplay";
 
@@ -38,7 +38,7 @@ export function ForkSide(props: Props): ReactElement {
       return launch({ ...request, engine: "auto" }, crypto.randomUUID());
     },
     onSuccess: props.onLaunch,
-    onError: (error) => notifications.show({ title: "The replay did not start", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The replay did not start", error),
   });
   const isBusy = start.isPending || replay !== null;
   const obstacle = props.mayReplay

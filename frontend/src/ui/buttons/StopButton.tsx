@@ -1,8 +1,8 @@
 import { Button } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { IconPlayerStop } from "@tabler/icons-react";
 import type { ReactElement } from "react";
+import { showFailure } from "@/ui/failure/failure";
 
 /** Stop a long-running task. `failureTitle` is the title of the error notification. */
 export function StopButton<View>(props: {
@@ -14,7 +14,7 @@ export function StopButton<View>(props: {
   const { mutate, isPending } = useMutation({
     mutationFn: props.stop,
     onSuccess: props.onStopped,
-    onError: (error) => notifications.show({ color: "red", title: props.failureTitle, message: error.message }),
+    onError: (error) => showFailure(props.failureTitle, error),
   });
   return (
     <Button variant="default" leftSection={<IconPlayerStop size={15} />} onClick={() => mutate()} loading={isPending}>

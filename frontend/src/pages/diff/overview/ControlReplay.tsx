@@ -1,5 +1,4 @@
 import { Button, Loader } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { IconRepeat } from "@tabler/icons-react";
@@ -15,6 +14,7 @@ import { score } from "@/domain/diffs/score";
 import { useReport } from "../reportContext";
 import { RELATION } from "../wording";
 import list from "@/ui/ListPage.module.css";
+import { showFailure } from "@/ui/failure/failure";
 import classes from "./ControlReplay.module.css";
 
 /** Control replay: the base replayed without the changes, so that effects of replaying are not attributed to them. */
@@ -117,7 +117,7 @@ function StartControlReplay({ diff }: { diff: string }): ReactElement | null {
   const start = useMutation({
     mutationFn: () => startControlReplay(diff),
     onSuccess: (view) => client.setQueryData(query.queryKey, view),
-    onError: (error) => notifications.show({ color: "red", title: "The replay did not start", message: error.message }),
+    onError: (error) => showFailure("The replay did not start", error),
   });
   if (!data || isAttached) return null;
   const [refusal] = data.refusals;

@@ -1,7 +1,7 @@
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef } from "react";
 import { proofsQuery, prove, type SparseProof } from "@/api/diffs/proofs";
+import { showFailure } from "@/ui/failure/failure";
 
 /** Start a proof of a report and refetch its proofs. */
 export function useProof(diff: string, request: SparseProof, onStart?: () => void) {
@@ -18,6 +18,6 @@ export function useProof(diff: string, request: SparseProof, onStart?: () => voi
       await client.invalidateQueries({ queryKey: proofsQuery(diff).queryKey });
       onStart?.();
     },
-    onError: (error) => notifications.show({ title: "The proof did not start", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The proof did not start", error),
   });
 }

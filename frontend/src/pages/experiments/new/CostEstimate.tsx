@@ -1,5 +1,4 @@
 import { Loader, NumberInput, TextInput } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { IconPlayerPlay } from "@tabler/icons-react";
@@ -15,6 +14,7 @@ import { Keys } from "@/ui/keyboard/Kbd";
 import { sentence } from "@/ui/format/text";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { failureWords, showFailure } from "@/ui/failure/failure";
 import { rowCount, type MatrixDraft } from "./matrixDraft";
 import type { ExperimentEstimate } from "./useExperimentPlan";
 import classes from "../Experiments.module.css";
@@ -41,8 +41,7 @@ export function CostEstimate({ app, estimate, draft, onChange }: Props): ReactEl
       return startExperiment(request, lastRequest.current.key);
     },
     onSuccess: (view) => void navigate(paths.experiment(view.id)),
-    onError: (error) =>
-      notifications.show({ title: "The experiment did not start", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The experiment did not start", error),
   });
   const roleObstacle = useRoleObstacle();
   const hasNoRunner = runsAgent && !runners?.length;
@@ -84,7 +83,7 @@ export function CostEstimate({ app, estimate, draft, onChange }: Props): ReactEl
         <>
           {error && !hasNoRunner && (
             <p className="failed" role="alert">
-              {error.message}
+              {failureWords(error)}
             </p>
           )}
           {plan && !error && <PlanSummary plan={plan} />}

@@ -12,7 +12,6 @@ import { Keys } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { pluralize } from "@/ui/format/numbers";
-import { sentence } from "@/ui/format/text";
 import { entryOf } from "@/domain/overrides/draft";
 import classes from "./Fork.module.css";
 import { EngineChoice } from "@/features/runners/engine/EngineChoice";
@@ -20,6 +19,7 @@ import { Changes } from "./Changes";
 import { VariableFields } from "./engine/VariableFields";
 import { useOnlineRunners } from "@/features/runners/engine/useOnlineRunners";
 import { useRoleObstacle } from "@/features/runners/engine/useRoleObstacle";
+import { failureWords } from "@/ui/failure/failure";
 import { PlanView } from "./plan/PlanView";
 import { PolicyEditor } from "./policy/PolicyEditor";
 import { StepEditor } from "./editors/StepEditor";
@@ -103,7 +103,7 @@ export function ForkPanel({
         <UnappliedText value={report}>
           {replayChanges.error && (
             <p className="failed" role="alert">
-              The replay's changes could not be loaded: {replayChanges.error.message}
+              The replay's changes could not be loaded. {failureWords(replayChanges.error)}
             </p>
           )}
           {replayChanges.pending ? (
@@ -152,7 +152,7 @@ export function ForkPanel({
         {fork.launchError ? (
           // A toast would cover the button that tries again.
           <span className="failed grow" role="alert">
-            The replay did not start: {sentence(fork.launchError.message)}
+            The replay did not start. {failureWords(fork.launchError)}
           </span>
         ) : (
           <span className="muted grow ellipsis" role="status">

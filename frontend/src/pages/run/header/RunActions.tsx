@@ -1,6 +1,5 @@
 import { Button, Menu } from "@mantine/core";
 import { IconArrowsDiff, IconChevronDown, IconGitFork } from "@tabler/icons-react";
-import { notifications } from "@mantine/notifications";
 import { useMutation } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import type { ReactElement } from "react";
@@ -17,6 +16,7 @@ import { RunOutcome } from "@/features/runs/RunOutcome";
 import { pluralize, timeAgo } from "@/ui/format/numbers";
 import { KeyHint } from "@/ui/keyboard/Kbd";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { showFailure } from "@/ui/failure/failure";
 import { ExportButton } from "./RunExtras";
 import { useSelectedNumber } from "../selection";
 import { useRunTools } from "./useRunTools";
@@ -96,8 +96,7 @@ function CompareButton({ run }: { run: RunDetail }): ReactElement {
     mutationFn: (base: string) =>
       answer(api.POST("/api/v1/diffs", { body: { base, candidate: run.id, options: { similarity: "auto" } } })),
     onSuccess: (report) => void navigate(paths.diff(report.id)),
-    onError: (error) =>
-      notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The runs could not be compared", error),
   });
   const start = () => {
     if (source === null) void navigate(paths.compare({ candidate: run.id }));

@@ -1,5 +1,4 @@
 import { Button, Menu, Popover, UnstyledButton } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { IconChevronDown, IconUpload } from "@tabler/icons-react";
 import { useState, type ReactElement } from "react";
@@ -7,6 +6,7 @@ import { exportsQuery, exportToLangfuse, usageQuery } from "@/api/tools/hooks";
 import type { ExportView, RunDetail } from "@/api/schema";
 import { tokens } from "@/ui/format/numbers";
 import { UsageTable } from "@/features/runs/UsageTable";
+import { showFailure } from "@/ui/failure/failure";
 import { UsageCurves } from "../usage/UsageCurves";
 import classes from "../RunPage.module.css";
 
@@ -40,7 +40,7 @@ export function ExportButton({ run }: { run: RunDetail }): ReactElement | null {
   const send = useMutation({
     mutationFn: (target: string) => exportToLangfuse(run.id, target),
     onSuccess: () => client.invalidateQueries({ queryKey: exportsQuery(run.id).queryKey }),
-    onError: (error) => notifications.show({ title: "The run was not exported", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The run was not exported", error),
   });
   if (!data || data.targets.length === 0) return null;
   const [last] = data.exports;

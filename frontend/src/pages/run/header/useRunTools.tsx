@@ -1,6 +1,5 @@
 import { Menu } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { IconAdjustments, IconBinaryTree2, IconPrinter, IconRepeat, IconStethoscope } from "@tabler/icons-react";
@@ -13,6 +12,7 @@ import { BisectDialog } from "@/features/bisections/BisectDialog";
 import { paths } from "@/app/paths";
 import { Kbd, Keys } from "@/ui/keyboard/Kbd";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { showFailure } from "@/ui/failure/failure";
 import { usePrint } from "./usePrint";
 
 /** What can be found out about a run beyond its steps: menu items, and the dialog that one of them opens. */
@@ -66,8 +66,7 @@ function CalibrateItem({ run }: { run: RunDetail }): ReactElement {
   const start = useMutation({
     mutationFn: () => calibrateAgent(run.id),
     onSuccess: ({ id }) => void navigate(paths.agentCalibration(id)),
-    onError: (error) =>
-      notifications.show({ title: "The agent was not started", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The agent was not started", error),
   });
   return (
     <Menu.Item

@@ -1,7 +1,7 @@
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { judge, withdraw } from "@/api/runs/judgements";
 import type { JudgementRequest } from "@/api/schema";
+import { showFailure } from "@/ui/failure/failure";
 
 /** Add and delete judgements of a run, and refetch its outcome. */
 export function useJudgements(run: string) {
@@ -16,14 +16,12 @@ export function useJudgements(run: string) {
   const add = useMutation({
     mutationFn: (body: JudgementRequest) => judge(run, body),
     onSuccess: refresh,
-    onError: (error) =>
-      notifications.show({ title: "The judgement was not saved", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The judgement was not saved", error),
   });
   const remove = useMutation({
     mutationFn: (judgement: string) => withdraw(run, judgement),
     onSuccess: refresh,
-    onError: (error) =>
-      notifications.show({ title: "The judgement was not deleted", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The judgement was not deleted", error),
   });
   return { add, remove };
 }

@@ -1,5 +1,4 @@
 import { Button, Select, Tooltip, UnstyledButton } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff, IconChevronDown, IconChevronRight, IconMapPinSearch } from "@tabler/icons-react";
@@ -9,6 +8,7 @@ import { placesQuery } from "@/api/runs/runs";
 import type { PlaceKindView, PlaceView, RunDetail, RunPlaces } from "@/api/schema";
 import { pluralize } from "@/ui/format/numbers";
 import { paths } from "@/app/paths";
+import { showFailure } from "@/ui/failure/failure";
 import {
   firstSteps,
   kindChoices,
@@ -167,8 +167,7 @@ function Compare({ places }: { places: RunPlaces }): ReactElement | null {
     mutationFn: (base: string) =>
       answer(api.POST("/api/v1/diffs", { body: { base, candidate: places.run, options: { similarity: "auto" } } })),
     onSuccess: (report) => void navigate(paths.diff(report.id)),
-    onError: (error) =>
-      notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The runs could not be compared", error),
   });
   const [nearest] = places.passing;
   if (!nearest) return null;

@@ -20,6 +20,7 @@ import { count } from "@/ui/format/numbers";
 import { LabelGlyph } from "@/features/labels/LabelGlyph";
 import { isFailed, plannedMark } from "@/domain/steps/labels";
 import { StepIcon } from "@/features/steps/StepIcon";
+import { failureWords } from "@/ui/failure/failure";
 import { useSelectedNumber } from "../selection";
 import type { StepPlans } from "../stepPlans";
 import { edgeWords } from "../edgeKinds";
@@ -59,7 +60,7 @@ export default function StepGraph({ run, rows, fork, plans, onSelect }: Props): 
         </p>
       )}
       {provenanceEdges.error && (
-        <p className={classes.note}>The data flow could not be loaded: {provenanceEdges.error.message}</p>
+        <p className={classes.note}>The data flow could not be loaded. {failureWords(provenanceEdges.error)}</p>
       )}
       <div className={classes.flow}>
         <ReactFlow

@@ -5,6 +5,7 @@ import { RedactionReasons } from "@/ui/MarkedText";
 import { paperRows, usePaper } from "@/ui/paper/paper";
 import paper from "@/ui/paper/Paper.module.css";
 import { PaperGap } from "@/ui/paper/PaperGap";
+import { failureWords } from "@/ui/failure/failure";
 import { useSelectedNumber } from "../selection";
 import { actionOf, type StepPlans } from "../stepPlans";
 import type { TranscriptRow as Row } from "./rows";
@@ -79,7 +80,7 @@ export function TranscriptView(props: Props): ReactElement {
   if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
   return (
     <RedactionReasons value={redactions}>
-      {error && <p className={classes.note}>The texts could not be loaded: {error.message}</p>}
+      {error && <p className={classes.note}>The texts could not be loaded. {failureWords(error)}</p>}
       <div
         ref={scroller}
         className={`${classes.scroll} ${paper.scroller}`}

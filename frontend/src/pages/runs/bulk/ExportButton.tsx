@@ -1,10 +1,10 @@
 import { Button } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import { IconDownload } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import type { ReactElement } from "react";
 import { exportRuns } from "@/api/runs/exports";
 import type { RunSummary } from "@/api/schema";
+import { showFailure } from "@/ui/failure/failure";
 
 interface Props {
   runs: readonly Pick<RunSummary, "id">[];
@@ -17,8 +17,7 @@ export function ExportButton({ runs, refusal }: Props): ReactElement {
   const exporting = useMutation({
     mutationFn: () => exportRuns(runs.map(({ id }) => id)),
     onSuccess: (file) => download(file, runs.length === 1 ? "run.zip" : `${runs.length}-runs.zip`),
-    onError: (error) =>
-      notifications.show({ color: "red", title: "The runs were not exported", message: error.message }),
+    onError: (error) => showFailure("The runs were not exported", error),
   });
   return (
     <Button

@@ -1,5 +1,4 @@
 import { Button, CloseButton, Menu } from "@mantine/core";
-import { notifications } from "@mantine/notifications";
 import {
   IconAdjustments,
   IconArrowsDiff,
@@ -20,6 +19,7 @@ import { ShareManyButton } from "@/features/share/ShareManyButton";
 import { KeyHint } from "@/ui/keyboard/Kbd";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
+import { showFailure } from "@/ui/failure/failure";
 import classes from "./SelectionBar.module.css";
 import { orderPair } from "../listing";
 import { ExportButton } from "./ExportButton";
@@ -86,8 +86,7 @@ function CompareButton({ pair }: { pair: Pair | null }): ReactElement {
         }),
       ),
     onSuccess: (report) => void navigate(paths.diff(report.id)),
-    onError: (error) =>
-      notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The runs could not be compared", error),
   });
   const start = () => pair && !compare.isPending && compare.mutate(pair);
   useShortcuts("Runs: compare", [{ keys: "c", action: "Compare the two selected runs", run: () => void start() }]);
@@ -113,8 +112,7 @@ function MoreMenu({ runs, pair, actions }: Pick<Props, "runs" | "actions"> & { p
   const calibrating = useMutation({
     mutationFn: ({ base, candidate }: Pair) => calibrate(base.id, candidate.id),
     onSuccess: (calibration) => void navigate(paths.calibration(calibration.id)),
-    onError: (error) =>
-      notifications.show({ title: "The runs could not be compared", message: error.message, color: "red" }),
+    onError: (error) => showFailure("The runs could not be compared", error),
   });
   const isPinned = runs.every((run) => run.is_pinned);
   return (

@@ -9,7 +9,6 @@ import {
   IconStarOff,
   IconTrash,
 } from "@tabler/icons-react";
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useState, type ReactElement } from "react";
 import { accessQuery } from "@/api/access";
@@ -17,6 +16,7 @@ import { loadPart } from "@/api/connection/loadPart";
 import { createRunView, deleteRunView, renameRunView, runViewsQuery, updateRunView } from "@/api/runs/views";
 import type { RunView } from "@/api/schema";
 import { offerUndo } from "@/ui/offerUndo";
+import { showFailure } from "@/ui/failure/failure";
 import filterClasses from "../filters/Filters.module.css";
 import type { RunsSearch } from "../search";
 import { defaultViewQuery, storeDefaultView } from "./defaultView";
@@ -60,7 +60,7 @@ export default function ViewsMenu({ search, onChange }: Props): ReactElement {
         await reload();
       });
     },
-    onError: (error) => notifications.show({ color: "red", title: "The view was not deleted", message: error.message }),
+    onError: (error) => showFailure("The view was not deleted", error),
     onSettled: reload,
   });
   const store = async (view: RunView, next: string) => {
@@ -75,7 +75,7 @@ export default function ViewsMenu({ search, onChange }: Props): ReactElement {
       onChange(search);
       offerUndo(`The view “${view.name}” was updated.`, "The view was not changed back", () => store(view, view.query));
     },
-    onError: (error) => notifications.show({ color: "red", title: "The view was not updated", message: error.message }),
+    onError: (error) => showFailure("The view was not updated", error),
   });
   const mayChange = access?.role === "admin" || access?.role === "debugger";
   const mayChangeView = (view: RunView) => access?.role === "admin" || (mayChange && view.owner === access.name);

@@ -5,6 +5,7 @@ import { outputQuery } from "@/api/replays/runners";
 import type { OutputView, SessionView } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { hasEnded, waitsForRunner } from "@/domain/replays/status";
+import { failureWords } from "@/ui/failure/failure";
 import classes from "./OutputPanel.module.css";
 
 interface Props {
@@ -29,7 +30,7 @@ export function OutputPanel({ session, outputSeq }: Props): ReactElement | null 
         <span className="grow" />
         <ExitCode session={session} />
       </header>
-      {error && <p className={`failed ${classes.none}`}>The output could not be loaded: {error.message}</p>}
+      {error && <p className={`failed ${classes.none}`}>The output could not be loaded. {failureWords(error)}</p>}
       {waitsForRunner(session) && (
         <p className={classes.none}>
           Start the runner again where the agent is installed, or another one of its app.{" "}

@@ -11,6 +11,7 @@ import { servesWords } from "./wording";
 import classes from "../ToolsPage.module.css";
 import { TrialHistory, TrialResult } from "../trial/TrialResult";
 import { Dialog } from "@/ui/Dialog";
+import { failureWords } from "@/ui/failure/failure";
 
 interface Props {
   retriever: RetrieverView;
@@ -108,7 +109,7 @@ function RetrieverTrial({ retriever }: { retriever: RetrieverView }): ReactEleme
       </div>
       {start.error && (
         <p className="failed" role="alert">
-          {start.error.message}
+          {failureWords(start.error)}
         </p>
       )}
       {shownTrial && <TrialResult key={shownTrial} id={shownTrial} />}

@@ -1,9 +1,9 @@
-import { notifications } from "@mantine/notifications";
 import { useMutation, useQueryClient, type QueryClient } from "@tanstack/react-query";
 import type { ToolChoice, ToolList } from "@/api/schema";
 import { decide, importTools, toolsQuery } from "@/api/tools/tools";
 import { pluralize } from "@/ui/format/numbers";
 import { offerUndo } from "@/ui/offerUndo";
+import { showFailure } from "@/ui/failure/failure";
 import { decisionsToUndo } from "./review";
 import { stateWords } from "../search";
 
@@ -21,7 +21,7 @@ export function useReview() {
     onMutate: () => cachedTools(client),
     onSuccess: (tools, { choices }, before) => accept(client, tools, before, decisionWords(choices)),
     onError: (error) => {
-      notifications.show({ color: "red", title: "The decision was not saved", message: error.message });
+      showFailure("The decision was not saved", error);
       void client.invalidateQueries({ queryKey: toolsQuery.queryKey });
     },
   });
@@ -35,8 +35,7 @@ export function useReview() {
         : "Every tool is reviewed.";
       accept(client, tools, before, `The file was imported. ${remark}`);
     },
-    onError: (error) =>
-      notifications.show({ color: "red", title: "The file was not imported", message: error.message }),
+    onError: (error) => showFailure("The file was not imported", error),
   });
   return { decision, file };
 }

@@ -6,6 +6,7 @@ import { trialsQuery, tryTool } from "@/api/tools/trials";
 import type { ToolView } from "@/api/schema";
 import { BlockableButton } from "@/ui/buttons/BlockableButton";
 import { isObject } from "@/ui/format/json";
+import { failureWords } from "@/ui/failure/failure";
 import { ArgumentsForm } from "./ArgumentsForm";
 import { JsonArea } from "./JsonArea";
 import { fieldsOf, missingFields, type Arguments } from "./schemaForm";
@@ -77,7 +78,7 @@ export function ToolTrial({ tool }: { tool: ToolView }): ReactElement {
       </div>
       {start.error && (
         <p className="failed" role="alert">
-          {start.error.message}
+          {failureWords(start.error)}
         </p>
       )}
       {shownTrial && <TrialResult key={shownTrial} id={shownTrial} />}

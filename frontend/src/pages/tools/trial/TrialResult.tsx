@@ -10,13 +10,14 @@ import { StateChip } from "@/features/labels/StateChip";
 import { TextView } from "@/ui/TextView";
 import { readDocuments } from "@/domain/steps/content";
 import { DocumentsTable } from "@/features/steps/DocumentsTable";
+import { failureWords } from "@/ui/failure/failure";
 import classes from "../ToolsPage.module.css";
 import { trialWords } from "./wording";
 
 /** The result of a trial, or why there is none. */
 export function TrialResult({ id }: { id: string }): ReactElement {
   const { data, error } = useQuery(trialQuery(id));
-  if (error) return <p className="failed">{error.message}</p>;
+  if (error) return <p className="failed">{failureWords(error)}</p>;
   if (!data || isUnderWay(data)) {
     return (
       <p className={classes.waitingFor} role="status">

@@ -19,6 +19,7 @@ import { useProof } from "../useProof";
 import { planWords, QUESTIONS, type QuestionKind } from "../wording";
 import classes from "./ProveDialog.module.css";
 import { Dialog } from "@/ui/Dialog";
+import { failureWords } from "@/ui/failure/failure";
 
 interface Props {
   diff: string;
@@ -65,7 +66,7 @@ export function ProveDialog({ diff, app, onClose }: Props): ReactElement {
         />
         {!problem && error && (
           <p className="failed" role="alert">
-            {error.message}
+            {failureWords(error)}
           </p>
         )}
         {!problem && plan && !error && <PlanRemarks plan={plan} allowedCalls={draft.liveCalls ?? plannedCalls} />}

@@ -5,6 +5,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState, type ReactElement, type SubmitEvent } from "react";
 import classes from "../Fork.module.css";
 import { nameProblem } from "./matching";
+import { showFailure } from "@/ui/failure/failure";
 
 interface SavedItem {
   key: string;
@@ -71,8 +72,7 @@ function SaveForm({ noun, saveBlocker, onSave }: Pick<Props, "noun" | "saveBlock
       notifications.show({ message: `Saved as ${name}.` });
       return client.invalidateQueries({ queryKey: [noun === "policy" ? "policies" : "profiles"] });
     },
-    onError: (error) =>
-      notifications.show({ title: `The ${noun} was not saved`, message: error.message, color: "red" }),
+    onError: (error) => showFailure(`The ${noun} was not saved`, error),
   });
   const problem = nameProblem(name);
   const submit = (event: SubmitEvent) => {
