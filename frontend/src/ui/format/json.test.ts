@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { ellipsize, entriesOf, jsonInText, preview } from "./json";
+import { ellipsize, entriesOf, jsonInText, preview, readableJson } from "./json";
 
 test("previews stay short", () => {
   expect(preview({ order_id: "A-1", items: [1, 2], total: 42 })).toBe('{ order_id: "A-1", items: […], total: 42 }');
@@ -19,4 +19,10 @@ test("names list entries by position", () => {
     ["1", null],
   ]);
   expect(ellipsize("abc", 2)).toBe("a…");
+});
+
+test("shows letters that Python has escaped, and leaves what only looks so", () => {
+  expect(readableJson(String.raw`{"city": "K\u00f6ln \u6771\u4eac \ud83c\udf89"}`)).toBe('{"city": "Köln 東京 🎉"}');
+  const kept = [String.raw`{"a": "\u0022 \u000a \u202e \u200b \\u00f6 \ud83"}`, String.raw`see \u00f6`];
+  expect(kept.map(readableJson)).toEqual(kept);
 });

@@ -43,3 +43,14 @@ export function jsonInText(text: string): JsonValue | undefined {
     return undefined;
   }
 }
+
+// Not those of ASCII, and not those of characters that are invisible or reverse the direction of the line.
+const READABLE_ESCAPE = /\\\\|\\u(?!00[0-9]|20(?:0[b-f]|2[89a-e]|6)|feff)([0-9a-f]{4})/gi;
+
+/** The JSON of one line with letters instead of their escapes, which Python writes for all but ASCII. */
+export function readableJson(line: string): string {
+  if (!/^\s*[[{"]/.test(line)) return line;
+  return line.replace(READABLE_ESCAPE, (escape, code?: string) =>
+    code === undefined ? escape : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+}

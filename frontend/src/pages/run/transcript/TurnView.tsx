@@ -1,7 +1,7 @@
 import { IconMessage2, IconRobot, IconSettings, IconTool, IconUser, IconUserOff, type Icon } from "@tabler/icons-react";
 import { createContext, useContext, type ReactElement } from "react";
 import type { Turn } from "@/api/schema";
-import { jsonInText } from "@/ui/format/json";
+import { jsonInText, readableJson } from "@/ui/format/json";
 import { shortenMarkers } from "@/ui/format/markers";
 import { count } from "@/ui/format/numbers";
 import { JsonView } from "@/ui/JsonView";
@@ -78,7 +78,7 @@ export function TurnContent({ turn }: { turn: Turn }): ReactElement {
 /** A text in one line that unfolds: JSON as a tree, other text as Markdown, or as it is if it came from a tool. */
 export function FoldedText(props: { turn: Turn; isCode?: boolean; isFailed?: boolean }): ReactElement {
   const { turn, isCode = false, isFailed = false } = props;
-  const line = shortenMarkers(turn.text.text.slice(0, LINE).replace(/\s+/g, " ").trim());
+  const line = shortenMarkers(readableJson(turn.text.text.slice(0, LINE)).replace(/\s+/g, " ").trim());
   return (
     <Fold title={isCode ? "Result" : "Prompt"} line={line || "Empty."} isCode={isCode} isFailed={isFailed}>
       {() => <WholeText turn={turn} isVerbatim={isCode} />}
