@@ -90,8 +90,8 @@ def _is_suspicious_at_first(contents: bytes, redaction: Redaction) -> bool:
     secrets = secret_detector()
     if secrets not in redaction.detectors:
         return _is_suspicious(contents, redaction)
-    others = redaction.omit({secrets.version})
-    return _secrets_and_disguises().search(contents) is not None or others.suspects(contents)
+    other_detectors = redaction.omit({secrets.version})
+    return _secrets_and_disguises().search(contents) is not None or other_detectors.suspects(contents)
 
 
 def _is_suspicious(contents: bytes, redaction: Redaction | Redactor) -> bool:
