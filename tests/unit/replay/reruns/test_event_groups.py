@@ -93,10 +93,10 @@ def test_events_of_a_long_rerun_are_not_in_memory_together(has_groups: bool) -> 
         event: JSONObject = {"sequence_no": number, "event_type": "tool_called", "payload": "x" * 100_000}
         return orjson.dumps(event) + b"\n"
 
-    segments = [partial(bytes, AGENT), *(partial(read, number) for number in range(50))]
+    segments = [partial(bytes, AGENT), *(partial(read, number) for number in range(200))]
     tracemalloc.start()
     try:
         sizes = [len(reader()) for reader in event_groups.fit(segments, has_groups=has_groups)]
-        assert sum(sizes) > 5_000_000 > 5 * tracemalloc.get_traced_memory()[1]
+        assert sum(sizes) > 20_000_000 > 5 * tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
