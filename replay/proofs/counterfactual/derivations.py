@@ -22,6 +22,7 @@ from replay.proofs.core.types import Side, Stray
 from replay.proofs.counterfactual.answer_wording import AnswerWording, content
 from traces.core.json_types import JSONValue
 from traces.core.vocabulary import StepStatus, StepType
+from traces.payloads.messages import ModelAnswer
 from traces.payloads.splitter import split
 
 _SIDES: Final[tuple[Side, Side]] = ("base", "candidate")
@@ -126,6 +127,20 @@ class Derivations:
                 if own_signature == signature and ref:
                     self.wording.add(signature, self.text(StepAnswer(status=status, ref=ref)))
 
+    def says_the_same(self, first: StepAnswer, second: StepAnswer) -> bool:
+        """Return whether two answers of a model have the same text and request the same calls.
+
+        Recorders differ in what else they keep of an answer, and models give each call a new id.
+        """
+        said = self._said(first)
+        return said is not None and first.status == second.status and said == self._said(second)
+
+    def _said(self, answer: StepAnswer) -> JSONValue:
+        """The text and the calls of a model's answer; None if it cannot be read."""
+        value = ModelAnswer(self.load(answer.ref) if answer.ref else answer.output)
+        calls: list[JSONValue] = [[call.get("name"), call.get("arguments")] for call in value.calls]
+        return [value.text, *calls] if value.message else None
+
     def means_the_same(self, first: StepAnswer, second: StepAnswer) -> bool:
         """Return whether two answers of a model differ in wording only."""
         words = self.wording.words(output.signatures for output in (*self.outputs, *self.rounds))
@@ -196,10 +211,13 @@ class State:
         if answer.answer == output.answers[side]:
             return True
         recorded_answer = StepAnswer(status=output.statuses[side], ref=output.refs[side])
-        if output.type is not StepType.MODEL or not self.derivations.means_the_same(answer, recorded_answer):
+        if output.type is not StepType.MODEL:
             return False
-        self.assumes_code = True
-        return True
+        if self.derivations.says_the_same(answer, recorded_answer):
+            return True
+        is_same = self.derivations.means_the_same(answer, recorded_answer)
+        self.assumes_code = self.assumes_code or is_same
+        return is_same
 
     def open_assumptions(self, assumed_steps: int) -> int:
         """The steps assumed to be unaffected, none if code got the recorded answers, if need be in other words."""
