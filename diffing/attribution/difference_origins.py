@@ -69,10 +69,12 @@ class _Output:
 class Words:
     """The words in which outputs differ, by side, to recognise content that uses them. Add all outputs first.
 
-    `equal_outputs` are those that both runs have, as far as their summaries show.
+    `equal_outputs` are those of both runs, as far as their summaries show. `inner_ends`: the last steps inside of calls
+    that run other agents, by place. Their results come after them.
     """
 
-    def __init__(self, equal_outputs: Sequence[Pair]) -> None:
+    def __init__(self, equal_outputs: Sequence[Pair], inner_ends: Mapping[int, tuple[int, int]]) -> None:
+        self._ends = {place: Entry(base=base, candidate=candidate) for place, (base, candidate) in inner_ends.items()}
         self._outputs: list[_Output] = []
         # The words that a differing output has in both runs.
         self._common_words: list[tuple[Pair, set[str]]] = []
@@ -86,7 +88,7 @@ class Words:
         self._outputs.append(
             _Output(
                 pair=pair,
-                first=_first([pair]),
+                first=self._ends.get(pair.place) or _first([pair]),
                 base=base_words - candidate_words,
                 candidate=candidate_words - base_words,
                 hunks=hunks(base, candidate),
@@ -121,6 +123,13 @@ class Words:
         """True if every difference of a step's texts equals one of earlier outputs, at `places` if given."""
         outputs = [output for output in self._before(pair) if places is None or output.pair.place in places]
         return all(_copies(outputs, base, candidate))
+
+    def explain_result(self, pair: Pair, *sides: JSONValue) -> bool:
+        """True if every difference between results of a call equals one of outputs up to the last step inside it."""
+        end = self._ends[pair.place]
+        after = Entry(base=end.base + 1, candidate=end.candidate + 1)
+        outputs = [output for output in self._outputs if output.pair is not pair and _may_use(after, output.first)]
+        return all(_copies(outputs, *map(text_or_json, sides)))
 
     def explains_some(self, pair: Pair, base: str, candidate: str) -> bool:
         """True if some difference of a step's texts equals one between outputs before it."""
@@ -206,12 +215,19 @@ def has_edited_documents(facet: Facet) -> bool:
 
 
 class ChangedOutputs:
-    """The differing outputs, in the order of their steps."""
+    """The differing outputs, in the order of their steps.
+
+    The result of a call that runs another agent is not among them: the outputs of that agent are.
+    """
 
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison
         self.pairs: Sequence[Pair] = [
-            pair for pair in comparison.differing if pair.answers_differently and pair.step.type != StepType.OUTPUT
+            pair
+            for pair in comparison.differing
+            if pair.answers_differently
+            and pair.step.type != StepType.OUTPUT
+            and pair.place not in comparison.inner_ends
         ]
         self._first = _first(self.pairs)
         self._first_of_both = _first([pair for pair in self.pairs if pair.sides or pair.step.type == StepType.MODEL])
@@ -301,18 +317,16 @@ def entry_of(pair: Pair) -> Entry:
     return Entry(base=numbers[0], candidate=numbers[1])
 
 
-def window_origin(
-    items: Sequence[MessagePair], dropped_items: Sequence[MessagePair], *, follows_output: bool
-) -> Origin:
+def window_origin(items: Sequence[MessagePair], gaps: Sequence[MessagePair], *, follows_output: bool) -> Origin:
     """The origin of a context window that drops messages; derived if it may have room for so many characters.
 
     Example: an answer became longer, and from then on one side drops its first messages.
     """
     if not follows_output:
         return Origin.EXOGENOUS
-    other_items = [item for item in items if item not in dropped_items]
+    other_items = [item for item in items if item not in gaps]
     growth = sum(len(item.candidate) - len(item.base) for item in other_items)
-    drops_in_candidate = dropped_items[0].candidate_index is None
+    drops_in_candidate = gaps[0].candidate_index is None
     return Origin.DERIVED if growth and (growth > 0) is drops_in_candidate else Origin.OPEN
 
 

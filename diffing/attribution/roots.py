@@ -96,6 +96,8 @@ def roots(
                 knows_words=partial(words.know, pair),
                 is_later_talk=pair.place != first_model,
                 is_renamed=_is_renamed(pair),
+                runs_agent=not comparison.derived and pair.place in comparison.inner_ends,
+                explains_result=partial(words.explain_result, pair),
                 explains_most=partial(words.explains_most, pair),
                 explains_some=partial(words.explains_some, pair),
                 explains_part=partial(words.explains_part, pair),
@@ -112,7 +114,7 @@ def roots(
 
 def _output_words(comparison: Comparison, facets: Mapping[int, Sequence[Facet]]) -> Words:
     """The words of all outputs, and where these differ."""
-    words = Words([pair for pair in comparison.acting if not pair.answers_differently])
+    words = Words([pair for pair in comparison.acting if not pair.answers_differently], comparison.inner_ends)
     for pair in comparison.acting:
         for facet in facets.get(pair.place, ()):
             if facet.part == "output":
@@ -166,19 +168,24 @@ def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> I
                 origin=origin,
                 input_place=_input_place(own, context),
             )
-    output_facets = [facet for facet in facets if facet.part == "output"]
-    renders = pair.step.type == StepType.PROMPT and bool(input_facets)
+    for facet in [facet for facet in facets if facet.part == "output"][:1]:
+        yield from _own_answers(pair, facet, context, has_other_input=bool(input_facets))
+
+
+def _own_answers(pair: Pair, facet: Facet, context: StepContext, *, has_other_input: bool) -> Iterator[Atom]:
+    """Another answer that no earlier change explains."""
+    renders = pair.step.type == StepType.PROMPT and has_other_input
     passed_on = renders or (pair.step.type in _PASSING and bool(context.changed_paths))
-    if output_facets and not input_facets and _has_same_request(pair):
-        yield _answer_atom(
-            pair,
-            output_facets[0],
-            Origin.OPEN if context.follows_call and pair.step.type in _EXTERNAL else Origin.EXOGENOUS,
-        )
-    elif output_facets and ((pair.overridden and not passed_on) or (not input_facets and not context.is_tainted)):
-        yield _answer_atom(pair, output_facets[0], Origin.EXOGENOUS if pair.overridden else _order_origin(context))
-    elif output_facets and has_edited_documents(output_facets[0]):
-        yield _answer_atom(pair, output_facets[0], Origin.OPEN)
+    if context.runs_agent:
+        if not context.explains_result(facet.base, facet.candidate):
+            yield _answer_atom(pair, facet, Origin.DERIVED)
+    elif not has_other_input and _has_same_request(pair):
+        is_open = context.follows_call and pair.step.type in _EXTERNAL
+        yield _answer_atom(pair, facet, Origin.OPEN if is_open else Origin.EXOGENOUS)
+    elif (pair.overridden and not passed_on) or not (has_other_input or context.is_tainted):
+        yield _answer_atom(pair, facet, Origin.EXOGENOUS if pair.overridden else _order_origin(context))
+    elif has_edited_documents(facet):
+        yield _answer_atom(pair, facet, Origin.OPEN)
 
 
 def _input_place(facet: Facet, context: StepContext) -> int | None:

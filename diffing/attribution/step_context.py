@@ -8,6 +8,7 @@ from diffing.attribution.passages import OutsideTexts
 from diffing.attribution.run_inputs import RunInputs
 from diffing.content.facet import Facet
 from diffing.sequences.word_hunks import Hunk
+from traces.core.json_types import JSONValue
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -44,6 +45,8 @@ class StepContext:
     is_replay: bool
     # The two steps have different names, as if code had chosen between them.
     is_renamed: bool
+    # A call of a tool that runs another agent, whose answers differ.
+    runs_agent: bool
     source_places: frozenset[int]
     # The changed inputs of the runs and their turns, which messages may pass on; with them, earlier messages.
     inputs: RunInputs
@@ -57,6 +60,8 @@ class StepContext:
     # Questions about two texts: whether earlier differing outputs explain all of their differences, most, some, or a
     # part of one; the last one counts outputs that both runs have, too.
     explains_all: Callable[..., bool]
+    # Whether outputs up to the end of a call explain all differences of its results.
+    explains_result: Callable[[JSONValue, JSONValue], bool]
     explains_most: Callable[[str, str], bool]
     explains_some: Callable[[str, str], bool]
     explains_part: Callable[[str, str], bool]

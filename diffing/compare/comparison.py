@@ -9,7 +9,7 @@ from typing import Final
 
 from diffing.compare import alignment
 from diffing.compare.alignment import Match
-from diffing.compare.run_side import COMPARABLE, CONTAINERS, Side, SideStep
+from diffing.compare.run_side import COMPARABLE, CONTAINERS, Side, SideStep, inner_calls
 from diffing.schemas.sections import FoundBy, Relation
 from traces.core.step_header import step_view
 from traces.core.vocabulary import Reason, StepType
@@ -199,6 +199,26 @@ class Comparison:
         unique_requests = {request for request in requests if counts[0][request] == counts[1][request] == 1}
         pairs = [(bases[request], candidates[request]) for request in unique_requests]
         return frozenset(pair.place for sides in pairs if _answer_differently(*sides) for pair in sides)
+
+    @cached_property
+    def inner_ends(self) -> Mapping[int, tuple[int, int]]:
+        """The places of calls of tools that answer differently as a step inside them does, with their last inner steps.
+
+        Such a call runs another agent, which ends with the call. The steps are given by side; -1: none.
+        """
+        ends: dict[int, list[int]] = {}
+        causes: set[int] = set()
+        differing = {pair.place for pair in self.differing if pair.answers_differently}
+        for side, steps in enumerate((self.base.steps, self.candidate.steps)):
+            places, calls = self.places[side], inner_calls(steps)
+            for number, call in calls.items():
+                outer: int | None = call
+                while outer is not None:
+                    end = ends.setdefault(places[outer], [-1, -1])
+                    end[side] = max(end[side], number)
+                    causes |= {places[outer]} if places[number] in differing else set()
+                    outer = calls.get(outer)
+        return {place: (end[0], end[1]) for place, end in ends.items() if place in causes & differing}
 
     @cached_property
     def run_inputs(self) -> frozenset[str]:

@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from typing import Final, Literal, NamedTuple
 
 from diffing.compare.comparison import Comparison, Pair
-from diffing.compare.run_side import Link, SideStep
+from diffing.compare.run_side import Link, SideStep, inner_calls
 from traces.core.vocabulary import EdgeKind, StepType
 
 SideName = Literal["base", "candidate"]
@@ -14,7 +14,6 @@ SideName = Literal["base", "candidate"]
 _HISTORY_COST: Final = 3
 # In Python 3.11, reading a member of an enum takes ten times as long as reading a constant.
 _OUTPUT: Final = StepType.OUTPUT
-_TOOL: Final = StepType.TOOL
 _KINDS: Final = {str(member): member for member in EdgeKind}
 
 
@@ -186,15 +185,5 @@ def _implied_links(steps: Sequence[SideStep], links: Sequence[Link]) -> Iterator
 
 def _inner_links(steps: Sequence[SideStep]) -> Iterator[Link]:
     """Link the steps inside a tool call to it: its result comes from them."""
-    tools: set[int] = set()
-    # The innermost call around each step; containers come before what they contain.
-    calls: dict[int, int] = {}
-    for step in steps:
-        if step.type == _TOOL:
-            tools.add(step.sequence_no)
-        if step.parent_no is None:
-            continue
-        call = step.parent_no if step.parent_no in tools else calls.get(step.parent_no)
-        if call is not None:
-            calls[step.sequence_no] = call
-            yield Link(producer=step.sequence_no, consumer=call, kind=EdgeKind.TEXT, evidence="a step inside the call")
+    for number, call in inner_calls(steps).items():
+        yield Link(producer=number, consumer=call, kind=EdgeKind.TEXT, evidence="a step inside the call")

@@ -15,6 +15,7 @@ CONTAINERS = frozenset({StepType.AGENT, StepType.TURN})
 # In Python 3.11, reading a member of an enum takes ten times as long as reading a constant.
 _TURN: Final = StepType.TURN
 _MODEL: Final = StepType.MODEL
+_TOOL: Final = StepType.TOOL
 
 
 class SideStep(NamedTuple):
@@ -145,3 +146,18 @@ class Side:
         if total == 0 and any(step.type == _MODEL for step in self.steps):
             return None if all(step.tokens is None for step in self.steps) else 0
         return total
+
+
+def inner_calls(steps: Sequence[SideStep]) -> dict[int, int]:
+    """The innermost call of a tool around each step inside of one, by sequence numbers."""
+    tools: set[int] = set()
+    # Containers come before what they contain.
+    calls: dict[int, int] = {}
+    for step in steps:
+        if step.type == _TOOL:
+            tools.add(step.sequence_no)
+        if step.parent_no is not None:
+            call = step.parent_no if step.parent_no in tools else calls.get(step.parent_no)
+            if call is not None:
+                calls[step.sequence_no] = call
+    return calls

@@ -349,7 +349,7 @@ def test_value_of_a_memory_in_the_prompt_is_an_effect(greeting: str) -> None:
 
 @pytest.mark.parametrize(("text", "is_explained"), [("value: 44, then", True), ("value: 45, then", False)])
 def test_punctuation_does_not_change_numbers(text: str, *, is_explained: bool) -> None:
-    words = Words([])
+    words = Words([], {})
     pairs = examine_runs(route("", "billing", "Pay."), route("Screens!", "technical", "Send.")).comparison.pairs
     words.add(pairs[1], text, text.replace("4", "6"))
     assert words.explains_most(pairs[2], "load=44 of the mill", "load=66 of the mill") is is_explained
