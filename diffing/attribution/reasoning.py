@@ -20,6 +20,8 @@ from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
 from diffing.content.facet import Facet
 from diffing.schemas.terms import AttributionVerdict, Category
+from diffing.sequences.word_hunks import Hunk, hunks, is_repeated
+from traces.core.json_access import text_or_json
 from traces.core.vocabulary import EdgeKind, StepType
 
 # The document's four priorities, extended: the user's message is part of the request, and an additional or missing step
@@ -83,7 +85,10 @@ def reason(
         )
     if _have_nothing_in_common(comparison) and not chance_at_all.certain:
         return Reasoning(verdict=AttributionVerdict.INCONCLUSIVE, nothing_in_common=True)
-    reach = Reach(comparison, flow, _entries(comparison, flow, differences.atoms))
+    entries = _entries(comparison, flow, differences.atoms)
+    if not comparison.derived and _is_composed(final, facets, flow):
+        entries[final.place] = entry_of(final)
+    reach = Reach(comparison, flow, entries)
     reasoning = _select(comparison, facets, flow, differences, reach)
     return replace(reasoning, chance_at_all=chance_at_all, reach=reach)
 
@@ -94,6 +99,20 @@ def _entries(comparison: Comparison, flow: Flow, atoms: Sequence[Atom]) -> dict[
     places = {place for atom in follows for place in atom.places}
     places |= {pair.place for pair in comparison.differing if pair.sides is None and not _follows_from_call(pair, flow)}
     return {place: entry_of(comparison.pairs[place]) for place in places}
+
+
+def _is_composed(final: Pair, facets: Mapping[int, Sequence[Facet]], flow: Flow) -> bool:
+    """True if final answers differ by more than the outputs that recorded data flow leads from: code made the rest."""
+    if final.step.type != StepType.OUTPUT:
+        return False
+    sources = [hunk for link in flow.incoming(final.place) for hunk in _output_hunks(facets.get(link.producer, ()))]
+    own = _output_hunks(facets.get(final.place, ()))
+    return not all(any(is_repeated(hunk, source) for source in sources) for hunk in own)
+
+
+def _output_hunks(facets: Sequence[Facet]) -> list[Hunk]:
+    texts = [(text_or_json(facet.base), text_or_json(facet.candidate)) for facet in facets if facet.part == "output"]
+    return [hunk for base, candidate in texts for hunk in hunks(base, candidate)]
 
 
 def _follows_from_call(pair: Pair, flow: Flow) -> bool:

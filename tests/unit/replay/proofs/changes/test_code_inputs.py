@@ -53,3 +53,18 @@ def test_variables_that_code_computed_can_be_held() -> None:
     [entry] = dump_profile(changes, relay.id)
     assert entry == {"match": {"step": 3}, "prompt": {"variables": {"amount": "111.60"}}}
     assert dump_profile(changes) == []
+
+
+def tax_run(rule: str, rate: int, amount: int) -> list[Spec]:
+    """Code fills an answer with an amount that it computes of a rate; a model gives the rest."""
+    form = model([system(rule), user("I am Nils, and I earn 4100.")], reply(f"Nils ({rule})"))
+    return [agent(), form, tool("get_rate", "", {"country": "NO"}, {"rate": rate}), output(f"Nils ({rule}): {amount}")]
+
+
+def test_result_of_which_code_made_a_part_of_the_answer_is_not_certified() -> None:
+    changes = separate(tax_run("Briefly.", 22, 902), tax_run("Shortly.", 25, 1025))
+    certificates = {change.atom.category: change.atom.certificate for change in changes.changes.values()}
+    assert certificates == {"prompt": None, "tool": None}
+    unused = separate(tax_run("Briefly.", 22, 902), tax_run("Shortly.", 25, 902))
+    [result] = [change.atom for change in unused.changes.values() if change.atom.category == "tool"]
+    assert result.certificate is not None
