@@ -132,10 +132,10 @@ class Derivations:
 
         Recorders differ in what else they keep of an answer, and models give each call a new id.
         """
-        said = self._said(first)
-        return said is not None and first.status == second.status and said == self._said(second)
+        answer = self._text_and_calls(first)
+        return answer is not None and first.status == second.status and answer == self._text_and_calls(second)
 
-    def _said(self, answer: StepAnswer) -> JSONValue:
+    def _text_and_calls(self, answer: StepAnswer) -> JSONValue:
         """The text and the calls of a model's answer; None if it cannot be read."""
         value = ModelAnswer(self.load(answer.ref) if answer.ref else answer.output)
         calls: list[JSONValue] = [[call.get("name"), call.get("arguments")] for call in value.calls]

@@ -65,6 +65,6 @@ def test_result_of_which_code_made_a_part_of_the_answer_is_not_certified() -> No
     changes = separate(tax_run("Briefly.", 22, 902), tax_run("Shortly.", 25, 1025))
     certificates = {change.atom.category: change.atom.certificate for change in changes.changes.values()}
     assert certificates == {"prompt": None, "tool": None}
-    unused = separate(tax_run("Briefly.", 22, 902), tax_run("Shortly.", 25, 902))
-    [result] = [change.atom for change in unused.changes.values() if change.atom.category == "tool"]
+    spare = separate(tax_run("Briefly.", 22, 902), tax_run("Shortly.", 25, 902))
+    [result] = [change.atom for change in spare.changes.values() if change.atom.category == "tool"]
     assert result.certificate is not None
