@@ -200,25 +200,23 @@ def _copies(outputs: Sequence[_Output], base: str, candidate: str) -> list[bool]
     return [any(is_repeated(hunk, output_hunk) for output_hunk in output_hunks) for hunk in hunks(base, candidate)]
 
 
-def has_edited_documents(facet: Facet) -> bool:
+def has_edited_documents(facet: Facet, *, same_query: bool = False) -> bool:
     """True if two searches found the same documents, with edited texts: then something else than the query changed.
 
-    A search may quote other passages of a document for another query. Those are no edits of each other.
+    A search may quote other passages of a document for another query. Those are no edits of each other. With
+    `same_query`, one search may also have found documents that the other has not.
     """
     if facet.part != "output" or facet.kind != DOCUMENTS:
         return False
     before, after = (Documents({"documents": documents}).texts_by_id for documents in (facet.base, facet.candidate))
-    if list(before) != list(after):
+    if not same_query and list(before) != list(after):
         return False
-    edits = [(text, after[id]) for id, text in before.items() if text != after[id]]
+    edits = [(text, after[id]) for id, text in before.items() if text != after.get(id, text)]
     return bool(edits) and not any(is_other_text(*texts) for texts in edits)
 
 
 class ChangedOutputs:
-    """The differing outputs, in the order of their steps.
-
-    The result of a call that runs another agent is not among them: the outputs of that agent are.
-    """
+    """The differing outputs in order; of a call that runs another agent, those of that agent in place of its result."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._comparison = comparison

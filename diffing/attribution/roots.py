@@ -169,11 +169,12 @@ def _own_changes(pair: Pair, facets: Sequence[Facet], context: StepContext) -> I
                 input_place=_input_place(own, context),
             )
     for facet in [facet for facet in facets if facet.part == "output"][:1]:
-        yield from _own_answers(pair, facet, context, has_other_input=bool(input_facets))
+        yield from _own_answers(pair, facet, input_facets, context)
 
 
-def _own_answers(pair: Pair, facet: Facet, context: StepContext, *, has_other_input: bool) -> Iterator[Atom]:
+def _own_answers(pair: Pair, facet: Facet, inputs: Sequence[Facet], context: StepContext) -> Iterator[Atom]:
     """Another answer that no earlier change explains."""
+    has_other_input, same_query = bool(inputs), all(own.kind == "settings" for own in inputs)
     renders = pair.step.type == StepType.PROMPT and has_other_input
     passed_on = renders or (pair.step.type in _PASSING and bool(context.changed_paths))
     if context.runs_agent:
@@ -184,7 +185,7 @@ def _own_answers(pair: Pair, facet: Facet, context: StepContext, *, has_other_in
         yield _answer_atom(pair, facet, Origin.OPEN if is_open else Origin.EXOGENOUS)
     elif (pair.overridden and not passed_on) or not (has_other_input or context.is_tainted):
         yield _answer_atom(pair, facet, Origin.EXOGENOUS if pair.overridden else _order_origin(context))
-    elif has_edited_documents(facet):
+    elif has_edited_documents(facet, same_query=same_query):
         yield _answer_atom(pair, facet, Origin.OPEN)
 
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Final, get_args
 
 from diffing.attribution import reasoning
-from diffing.attribution.difference_origins import Origin
+from diffing.attribution.difference_origins import Origin, has_edited_documents
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.compare.placeholders import FAILED
 from diffing.compare.references import step_ref
-from diffing.content.facet import WINDOW
+from diffing.content.facet import WINDOW, Facet
 from diffing.report.examination import Examination
 from diffing.sentences.atoms import titles
 from diffing.sentences.atoms.obstacles import Obstacle, obstacle
@@ -169,17 +169,33 @@ def _settings(runs: RunPair, root: Root) -> Iterator[Change]:
     names = [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
     is_query = root.facet is not None and root.facet.kind == "query"
     own = [name for name in names if (name == "query") == is_query]
+    has_edit = _edit(runs, root, is_beside=False) is not None
     settable = [name for name in own if name in _RETRIEVAL and None not in (left.get(name), right.get(name))]
     for name in settable:
         title = titles.setting(name, left.get(name), right.get(name))
-        yield set_to(runs, root, "retrieval", name, left[name], right[name], title=title)
+        if _edit(runs, root, is_beside=True) is not None:
+            yield untestable(root, Obstacle.SAME_PLACE, title=title, name=name)
+        else:
+            yield set_to(runs, root, "retrieval", name, left[name], right[name], title=title)
     if len(settable) < len(own):
         title = titles.other_settings(root.pair.step.display_name)
         yield (
-            untestable(root, Obstacle.SEVERAL_SETTINGS, title=title, name="others")
-            if settable
+            untestable(root, Obstacle.SAME_PLACE if has_edit else Obstacle.SEVERAL_SETTINGS, title=title, name="others")
+            if settable or has_edit
             else _answers(runs, root)
         )
+
+
+def _edit(runs: RunPair, root: Root, *, is_beside: bool) -> Facet | None:
+    """The documents of a search with other settings whose texts were edited: no run recorded one without the other.
+
+    `is_beside`: only if one search also found documents that the other has not.
+    """
+    facets = runs.examination.loaded_pairs.facets.get(root.pair.place, ())
+    if {facet.kind for facet in facets if facet.part != "output"} != {"settings"}:
+        return None
+    edits = (facet for facet in facets if has_edited_documents(facet, same_query=True))
+    return next((facet for facet in edits if not (is_beside and has_edited_documents(facet))), None)
 
 
 def _arguments(runs: RunPair, root: Root) -> Iterator[Change]:
@@ -206,8 +222,21 @@ def _documents(runs: RunPair, root: Root) -> Iterator[Change]:
     facet = root.facet
     if facet is None or facet.base is None or facet.candidate is None:
         yield from _outputs(runs, root)
-    else:
+        return
+    if _edit(runs, root, is_beside=True) is None:
         yield set_to(runs, root, "retrieval", "documents", facet.base, facet.candidate)
+    else:
+        yield _text_edits(runs, root, facet)
+
+
+def _text_edits(runs: RunPair, root: Root, facet: Facet) -> Change:
+    """The edited texts of the documents that both searches found; each side keeps the others that it found."""
+    entries: list[list[JSONObject]] = []
+    for side, (own, other) in enumerate(((facet.base, facet.candidate), (facet.candidate, facet.base))):
+        edited = {str(document["id"]): document for document in as_objects(other)}
+        documents: list[JSONValue] = [edited.get(str(document["id"]), document) for document in as_objects(own)]
+        entries.append([{"match": {"step": number(root.pair, side)}, "retrieval": {"documents": documents}}])
+    return override_change(root, *entries)
 
 
 def _outputs(runs: RunPair, root: Root) -> Iterator[Change]:
