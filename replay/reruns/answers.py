@@ -26,7 +26,6 @@ from replay.reruns.requests.agent_requests import AgentRequest, UnreadableReques
 from replay.reruns.requests.request_formats import CannotEdit
 from replay.reruns.resolutions import CallInFlight, CallRefusal, Resolution
 from replay.reruns.shared_answers import model_calls
-from replay.reruns.tools import consents
 from replay.store import call_cache
 from traces.call_index import ignore_lists
 from traces.core.json_access import as_object
@@ -58,8 +57,8 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "", attempt: int | 
     """Decide how a call is answered; raise `CallRefusal` if nothing may answer it.
 
     `owner` is the process that makes a live call; `attempt` is the start of the agent that makes the request. Raise
-    `SessionConflict` if the rerun or its agent has ended, or the agent was started again, and `CallInFlight` while its
-    answer comes. A recording contains what its app's policy allows, so the call is compared as it would be stored.
+    `SessionConflict` if rerun or agent have ended, or it was started again, and `CallInFlight` while its answer comes.
+    A recording contains what its app's policy allows, so the call is compared as it would be stored.
     """
     source = sources.source_of(id)
     recording = recordings.load(source.run_id)
@@ -326,12 +325,7 @@ class _Resolver:
         return self._block(request, result) or live_answer
 
     def _block(self, request: AgentRequest, result: Match | Divergence) -> _Answer | None:
-        """Return the refusal of a live call beyond the budget; else None, and the call counts.
-
-        Raise `SessionConflict` if the agent ends: what it has left behind asks, and that is no part of what it did.
-        """
-        if end := consents.end_of_agent(self._rerun):
-            raise SessionConflict(end)
+        """Return the refusal of a live call beyond the budget; else None, and the call counts."""
         provider, model, step = request.provider, request.model, self._place(result)
         block = exchanges.begin_live_call(self._rerun, self._session, provider=provider, model=model, step=step)
         return _Answer(refusal=block, is_over_budget=True) if block else None

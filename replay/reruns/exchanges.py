@@ -17,6 +17,7 @@ from replay.core.vocabulary import RerunDecision
 from replay.execution import observers
 from replay.live.pricing import price
 from replay.models import ReplaySession, Rerun, RerunCall
+from replay.reruns import starts
 from replay.reruns.core.recorded_calls import RecordedRequest
 from replay.reruns.core.renaming import is_among, named_values, nothing_is_meant
 from replay.reruns.core.volatile_values.generated_values import Generator
@@ -95,7 +96,11 @@ def take_from(call_id: int, owner: str) -> None:
 
 
 def begin_live_call(rerun: Rerun, session: ReplaySession | None, *, provider: str, model: str, step: int) -> str:
-    """Count a live call that is about to be made in the place of a step; return why it must not be made, or nothing."""
+    """Count a live call that is about to be made in the place of a step; return why it must not be made, or nothing.
+
+    Raise `SessionConflict` if the agent ends.
+    """
+    starts.require_agent(rerun)
     if block := _find_block(rerun, provider, model):
         return block
     try:

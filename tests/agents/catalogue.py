@@ -98,6 +98,11 @@ FRAMEWORKS: Final = (
     Agent(
         name="LangGraph", command=_python("langchain-1.5", "langchain_agent", "sync", "anthropic"), has_agent_steps=True
     ),
+    Agent(
+        name="LangChain, Ollama",
+        command=_python("langchain-1.5", "langchain_agent", "sync", "ollama"),
+        has_agent_steps=True,
+    ),
     Agent(name="pydantic-ai", command=_python("pydantic-ai-2.68", "pydantic_agent", "sync"), has_agent_steps=True),
     Agent(name="smolagents", command=_python("smolagents-1.26", "smolagents_agent", "sync"), has_agent_steps=True),
     Agent(name="CrewAI", command=_python("crewai-1.15.30", "crewai_agent", "sync"), has_agent_steps=True),

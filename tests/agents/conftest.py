@@ -24,6 +24,7 @@ def server(models: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
         "OPENAI_BASE_URL": f"{models.url}/v1",
         "ANTHROPIC_BASE_URL": models.url,
         "GOOGLE_GEMINI_BASE_URL": models.url,
+        "OLLAMA_HOST": models.url,
     }
     variables = {"FORKPOINT_QUIET_S": "1", **keys, **addresses}
     server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)

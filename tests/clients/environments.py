@@ -23,6 +23,7 @@ REQUIREMENTS: Final[dict[str, tuple[str, ...]]] = {
         "langgraph==1.2.24",
         "langchain-openai==1.7.4",
         "langchain-anthropic==1.7.10",
+        "langchain-ollama==1.1.0",
     ),
     "langchain-1.4": ("langchain==1.4.7", "langgraph==1.2.22", "langchain-openai==1.7.3", "langchain-anthropic==1.7.7"),
     "agents-0.24": ("openai-agents==0.24.0",),

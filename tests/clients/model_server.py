@@ -1,4 +1,4 @@
-"""Model server on loopback: OpenAI's two APIs, Anthropic's and Gemini's, plain and streamed; vectors and counts.
+"""Model server on loopback: the APIs of OpenAI, Anthropic, Gemini and Ollama, plain and streamed; vectors and counts.
 
 It requests two tools at once, then one tool, then answers. A request that contains "Bern" gets another city in the
 second turn, one that contains "please erase" another tool, `erase`, in the first ("please erase and shred": two), and
@@ -26,7 +26,6 @@ CALLS: Final[tuple[tuple[tuple[str, str], ...], ...]] = (
 _CUT: Final = 7
 _SHORT_NAME: Final = re.compile(r"([a-z]+_)*[a-z]*$")
 _AT_ONCE: Final = "answers_at_once"
-_PATHS: Final = ("/chat/completions", "/responses", "/messages", "enerateContent", "/embeddings", "/count_tokens")
 
 
 @dataclass
@@ -53,7 +52,7 @@ def model_server() -> Iterator[ModelServer]:
 
     def respond(exchange: Exchange) -> None:
         path = exchange.path.partition("?")[0]
-        if not path.endswith(_PATHS):
+        if not path.endswith(("enerateContent", *_ANSWERS)):
             names = [{"id": name} for name in server.model_names]
             exchange.status(*((200, {"object": "list", "data": names}) if path.endswith("/models") else (404, {})))
             return
@@ -66,18 +65,10 @@ def model_server() -> Iterator[ModelServer]:
         if "please fail" in json.dumps(exchange.body):
             error = {"message": "this fails", "type": "invalid_request_error", "code": 400, "status": "INVALID"}
             exchange.status(400, {"type": "error", "error": error})
-        elif path.endswith("/chat/completions"):
-            _chat(exchange)
-        elif path.endswith("/responses"):
-            _responses(exchange)
-        elif path.endswith("/messages"):
-            _messages(exchange)
-        elif path.endswith("/embeddings"):
-            _embeddings(exchange)
-        elif path.endswith("/count_tokens"):
-            exchange.status(200, {"input_tokens": len(json.dumps(exchange.body["messages"]))})
-        else:
+        elif path.endswith("enerateContent"):
             _gemini(exchange, path)
+        else:
+            next(answer for end, answer in _ANSWERS.items() if path.endswith(end))(exchange)
 
     with provider_server(respond) as provider:
         server.url = provider.base_url
@@ -266,6 +257,24 @@ def _embeddings(exchange: Exchange) -> None:
     exchange.status(200, {"object": "list", "data": data, "model": exchange.body["model"], "usage": usage})
 
 
+def _ollama(exchange: Exchange) -> None:
+    body = exchange.body
+    turn = sum(message["role"] == "assistant" for message in body["messages"])
+    calls = [{"function": {"name": name, "arguments": _arguments(name, city)}} for _, name, city in _calls(turn, body)]
+    head = {"model": body["model"], "created_at": "2026-01-01T00:00:00Z"}
+    end = {"done": True, "done_reason": "stop", "prompt_eval_count": 30, "eval_count": 9}
+    text = "" if calls else _text(turn, body)
+    if not body.get("stream", True):
+        message = {"role": "assistant", "content": text, **({"tool_calls": calls} if calls else {})}
+        exchange.status(200, {**head, "message": message, **end})
+        return
+    contents: list[dict[str, Any]] = [{"content": "", "tool_calls": [call]} for call in calls]
+    contents += [{"content": piece} for piece in _pieces(text)]
+    lines = [{**head, "message": {"role": "assistant", **content}, "done": False} for content in contents]
+    lines.append({**head, "message": {"role": "assistant", "content": ""}, **end})
+    exchange.status(200, "".join(f"{json.dumps(line)}\n" for line in lines), content_type="application/x-ndjson")
+
+
 def _gemini(exchange: Exchange, path: str) -> None:
     body = exchange.body
     calls = _calls(sum(content.get("role") == "model" for content in body["contents"]), body)
@@ -288,3 +297,17 @@ def _gemini(exchange: Exchange, path: str) -> None:
         reason = {"finishReason": "STOP"} if number == len(parts) - 1 else {}
         candidate = {"content": {"role": "model", "parts": [part]}, "index": 0, **reason}
         exchange.send({"candidates": [candidate], "usageMetadata": usage, **tail})
+
+
+def _count_tokens(exchange: Exchange) -> None:
+    exchange.status(200, {"input_tokens": len(json.dumps(exchange.body["messages"]))})
+
+
+_ANSWERS: Final[dict[str, Callable[[Exchange], None]]] = {
+    "/chat/completions": _chat,
+    "/api/chat": _ollama,
+    "/responses": _responses,
+    "/messages": _messages,
+    "/embeddings": _embeddings,
+    "/count_tokens": _count_tokens,
+}

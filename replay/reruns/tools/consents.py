@@ -18,8 +18,6 @@ from traces.core.vocabulary import Reason
 
 # In the detail of a call: why its answer did not reach the agent, and the tools in it that lack consent.
 REFUSAL: Final = "refusal"
-# Of the detail of a refused call: the process that asked ends.
-AGENT_END: Final = "ends_agent"
 HELD_BACK: Final = "held_back_tools"
 
 
@@ -61,16 +59,6 @@ def refused_tools(rerun: Rerun) -> dict[str, str]:
     """Return the tools whose calls were refused in the last start of an agent, and would run with consent: and why."""
     calls = rerun.tool_calls.filter(attempt=rerun.attempt, detail__has_key=HELD_BACK).order_by("id")
     return {name: as_text(detail.get(REFUSAL)) for name, detail in calls.values_list("name", "detail")}
-
-
-def end_of_agent(rerun: Rerun) -> str:
-    """Return why the agent ends in this start of it: a call was refused. Empty if none was.
-
-    What it started, such as Claude Code under its SDK, may outlive it for a moment.
-    """
-    refused_calls = rerun.tool_calls.filter(attempt=rerun.attempt, **{f"detail__{AGENT_END}": True})
-    name = refused_calls.values_list("name", flat=True).first()
-    return f"the agent ends, because its call of {name} was refused" if name else ""
 
 
 def missing_consent(rerun: Rerun, name: str, answer: ToolAnswer) -> JSONObject:

@@ -16,9 +16,10 @@ from replay.overrides.profile import ToolOverride
 from replay.questions import services as questions
 from replay.questions.services import AgentCall
 from replay.reruns.schemas import ToolAnswer, ToolQuestion
+from replay.reruns.starts import AGENT_END
 from replay.reruns.tools import overrides
 from replay.reruns.tools.comparison import ComparableCall
-from replay.reruns.tools.consents import AGENT_END, REFUSAL
+from replay.reruns.tools.consents import REFUSAL
 from replay.reruns.tools.overrides import CallOverride
 from replay.sessions.schemas import OperatorAnswer
 from traces.audit import audit_log

@@ -1,4 +1,4 @@
-"""A LangChain agent on OpenAI's or Anthropic's model: sync or async, streamed or not."""
+"""A LangChain agent on a model of OpenAI, Anthropic or Ollama: sync or async, streamed or not."""
 
 import asyncio
 import sys
@@ -11,6 +11,10 @@ if "anthropic" in sys.argv:
     from langchain_anthropic import ChatAnthropic
 
     model: Any = ChatAnthropic(model="claude-opus-5")
+elif "ollama" in sys.argv:
+    from langchain_ollama import ChatOllama
+
+    model = ChatOllama(model="qwen3", temperature=0.2)
 else:
     from langchain_openai import ChatOpenAI
 

@@ -61,7 +61,7 @@ def provider() -> Iterator[ProviderServer]:
 @pytest.fixture(scope="module")
 def server(provider: ProviderServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     variables = {f"{name}_API_KEY": "key" for name in ("OPENAI", "ANTHROPIC", "GEMINI")}
-    names = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL")
+    names = ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "OLLAMA_HOST")
     variables |= {"FORKPOINT_QUIET_S": "1", **dict.fromkeys(names, provider.base_url)}
     server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
     server.start()
@@ -134,3 +134,24 @@ def test_builtin_tools_of_gemini(server: Server) -> None:
     second = {**first, "contents": [question, answer, {"role": "user", "parts": [result]}]}
     session = record(server, "/gemini/v1beta/models/gemini-9:generateContent", first, second)
     assert tools_that_run(session, compare=False) == "send_mail"
+
+
+def test_lines_of_ollama_pass_and_are_one_answer(server: Server, provider: ProviderServer) -> None:
+    messages = [{"role": "assistant", "content": text} for text in ("Grü", "ezi", "")]
+    lines = [json.dumps({"model": "m1", "message": message, "done": not message["content"]}) for message in messages]
+    body = "".join(f"{line}\n" for line in lines)
+    provider.respond = lambda exchange: exchange.status(200, body, content_type="application/x-ndjson")
+    request = {"model": "m1", "messages": [{"role": "user", "content": "Hi"}], "options": {"temperature": 0.5}}
+    session = record(server, "/ollama/api/chat", request)
+    assert provider.requests[-1].path == "/api/chat"
+    [step] = session.steps(1)
+    assert (step["provider"], step["model"], step["status"]) == ("ollama", "m1", "ok")
+    assert step["input"]["parameters"] == {"temperature": 0.5}
+    assert step["output"]["message"] == {"role": "assistant", "content": "Grüezi"}
+    access = HTTP.post(f"{server.url}/api/v1/reruns", json={"run": session.id}).json()
+    again = GatewaySession(server, server.url + access["path"], access["id"]).post("/ollama/api/chat", request)
+    assert (again.text, again.headers["content-type"]) == (body, "application/x-ndjson")
+    other = {**request, "model": "m2"}
+    refusal = GatewaySession(server, server.url + access["path"], access["id"]).post("/ollama/api/chat", other)
+    assert (refusal.status_code, [*refusal.json()]) == (400, ["error"])
+    provider.respond = respond

@@ -66,7 +66,6 @@ def server(models: ModelServer, gemini: ProviderServer, tmp_path_factory: pytest
         "FORKPOINT_PROVIDERS": json.dumps({"my-models": {"protocol": "anthropic", "base_url": models.url}}),
         "GEMINI_API_KEY": SECRET,
         "GOOGLE_GEMINI_BASE_URL": gemini.base_url,
-        "OLLAMA_HOST": gemini.base_url,
     }
     server = Server(tmp_path_factory.mktemp("server") / "home", "--no-demo", env=variables)
     server.start()
@@ -349,24 +348,6 @@ def test_rerun_knows_the_models_of_its_recording(server: Server, models: ModelSe
     assert (unknown.status_code, "known are m1" in unknown.json()["error"]["message"]) == (404, True)
     other = HTTP.get(f"{server.url}{access['path']}/openai/v1/files").json()["error"]["message"]
     assert other.startswith("Forkpoint's gateway: there is no endpoint GET “/files”; for openai, there are /v1/chat/")
-
-
-def test_lines_of_ollama_pass_and_are_one_answer(session: GatewaySession, gemini: ProviderServer) -> None:
-    messages = [{"role": "assistant", "content": text} for text in ("Grü", "ezi", "")]
-    lines = [json.dumps({"model": "m1", "message": message, "done": not message["content"]}) for message in messages]
-    body = "".join(f"{line}\n" for line in lines)
-    gemini.respond = lambda exchange: exchange.status(200, body, content_type="application/x-ndjson")
-    request = {"model": "m1", "messages": [{"role": "user", "content": "Hi"}], "options": {"temperature": 0.5}}
-    response = session.post("/ollama/api/chat", request)
-    assert (response.text, response.headers["content-type"]) == (body, "application/x-ndjson")
-    assert gemini.requests[-1].path == "/api/chat"
-    [step] = session.steps(1)
-    assert (step["provider"], step["model"], step["status"]) == ("ollama", "m1", "ok")
-    assert step["input"]["parameters"] == {"temperature": 0.5}
-    assert step["output"]["message"] == {"role": "assistant", "content": "Grüezi"}
-    gemini.respond = lambda exchange: exchange.status(404, {"error": "model 'm2' not found"})
-    refusal = session.post("/ollama/api/chat", {**request, "model": "m2"})
-    assert (refusal.status_code, refusal.json()) == (404, {"error": "model 'm2' not found"})
 
 
 def test_websockets_are_refused_at_once(session: GatewaySession) -> None:
