@@ -15,7 +15,13 @@ from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import Label, Reason, StepStatus, StepType
 from traces.importers.common.judgements import judgement
 from traces.importers.common.messages import result_text
-from traces.importers.common.model_calls import normalize_parameters, normalize_provider, normalize_usage, parse_cost
+from traces.importers.common.model_calls import (
+    normalize_parameters,
+    normalize_provider,
+    normalize_usage,
+    parse_cost,
+    usage_details,
+)
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
 from traces.importers.common.times import Span, add_milliseconds, parse_time
 from traces.importers.files.errors import BadFile
@@ -160,9 +166,8 @@ def _tags(value: JSONValue) -> list[str]:
 
 
 def _agent(artifact: JSONObject, interactions: list[Interaction], times: Span) -> RecordedStep:
-    usage = normalize_usage(
-        {key: value for key, value in as_object(artifact.get("token_usage")).items() if value}, "/token_usage"
-    )
+    counts = {key: value for key, value in as_object(artifact.get("token_usage")).items() if value}
+    usage = normalize_usage(counts, "/token_usage")
     duration = artifact.get("duration_ms")
     failed = bool(artifact.get("error"))
     requests: list[JSONValue] = [
@@ -182,7 +187,7 @@ def _agent(artifact: JSONObject, interactions: list[Interaction], times: Span) -
         tokens_out=usage.tokens_out,
         tokens_cached=usage.tokens_cached,
         cost_usd=parse_cost(artifact.get("cost_usd")) or usage.cost_usd,
-        attributes={"duration_ms": duration} if duration else {},
+        attributes={**({"duration_ms": duration} if duration else {}), **usage_details(counts)},
     )
 
 

@@ -98,3 +98,11 @@ def test_only_b_replay_used_current_settings(
     (step,) = fixtures.steps(run, StepType.MODEL)
     assert isinstance(step.input, dict)
     assert (step.model, step.input["parameters"], step.label) == (model, parameters, label)
+
+
+def test_other_counts_of_tokens_are_kept() -> None:
+    counts = {"prompt_tokens": 50, "completion_tokens": 9, "cached_tokens": 5, "reasoning_tokens": 4, "audio_tokens": 0}
+    run = read({"kurral_id": "k", "inputs": {"input": "Any Dune?"}, "outputs": {"output": "3"}, "token_usage": counts})
+    session = run.steps[0]
+    assert (session.tokens_in, session.tokens_out, session.tokens_cached) == (50, 9, 5)
+    assert session.attributes["usage"]["reasoning_tokens"] == 4  # type: ignore[index, call-overload]
