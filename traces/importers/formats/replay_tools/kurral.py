@@ -166,9 +166,10 @@ def _tags(value: JSONValue) -> list[str]:
 
 
 def _agent(artifact: JSONObject, interactions: list[Interaction], times: Span) -> RecordedStep:
-    counts = {key: value for key, value in as_object(artifact.get("token_usage")).items() if value}
+    counts: JSONObject = {key: value for key, value in as_object(artifact.get("token_usage")).items() if value}
     usage = normalize_usage(counts, "/token_usage")
     duration = artifact.get("duration_ms")
+    attributes: JSONObject = {**({"duration_ms": duration} if duration else {}), **usage_details(counts)}
     failed = bool(artifact.get("error"))
     requests: list[JSONValue] = [
         {"role": "user", "content": interaction.request} for interaction in interactions if interaction.request
@@ -187,7 +188,7 @@ def _agent(artifact: JSONObject, interactions: list[Interaction], times: Span) -
         tokens_out=usage.tokens_out,
         tokens_cached=usage.tokens_cached,
         cost_usd=parse_cost(artifact.get("cost_usd")) or usage.cost_usd,
-        attributes={**({"duration_ms": duration} if duration else {}), **usage_details(counts)},
+        attributes=attributes,
     )
 
 
