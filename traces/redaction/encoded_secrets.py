@@ -34,6 +34,9 @@ _BASE64: Final = rf"(?:{_LETTERS}{{4}})?(?:{_QUAD}){{5,}}{_LETTERS}{{0,4}}={{0,2
 _ARCHIVE: Final = rf"(?:H4sI|eJ[w-z]|eN[o-r]|eA[E-H])(?:{_LETTERS}{_BREAK}?){{20,}}={{0,2}}"
 _HEX: Final = "(?:[2-7][0-9A-Fa-f][ :]?){18,}"
 _ESCAPE: Final = r"%[2-7][0-9A-Fa-f]|\\(?:u00|x)[2-7][0-9A-Fa-f]|\\/|&#(?:3[2-9]|[4-9][0-9]|1[01][0-9]|12[0-6]);"
+# RE2 reads ten times as fast, but takes ten times as long for a match: it is used up to one in so many characters.
+_DENSITY: Final = 100
+_ESCAPES: Final = re.compile(_ESCAPE.encode())
 _BREAKS: Final = re.compile(_BREAK.encode())
 _SEPARATORS: Final = b" :"
 _URL_SAFE: Final = bytes.maketrans(b"-_", b"+/")
@@ -78,7 +81,9 @@ class EncodedSecretDetector:
     def _plain_text(self, data: bytes) -> "_PlainText":
         """Return data with the characters that its escapes stand for; empty if there are none."""
         pieces, places, shifts, position = [], [], [0], 0
-        for match in self._escapes.finditer(data):
+        size = data.count(b"%") + data.count(b"\\") + data.count(b"&#")
+        expression = _ESCAPES if size * _DENSITY > len(data) else self._escapes
+        for match in expression.finditer(data):
             start, end = match.span()
             pieces += [data[position:start], _character(match[0])]
             places.append(start - shifts[-1])
@@ -137,6 +142,7 @@ def _inflate(data: bytes, size: int) -> bytes:
         return b""
 
 
+@cache
 def _character(escape: bytes) -> bytes:
     if escape == b"\\/":
         return b"/"

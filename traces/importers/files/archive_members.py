@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
-from typing import IO, Final
+from typing import IO, Any, Final, cast
 
 from traces.importers.files import file_opener
 from traces.importers.files.archives import MAGIC, MOST_MEMBERS, Archive
@@ -56,7 +56,7 @@ def zip_members(data: bytes) -> Iterator[Member]:
 def tar_members(stream: IO[bytes]) -> Iterator[Member]:
     """Yield the members of a tar file in its order, without hidden ones and folders."""
     try:
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
+        with tarfile.open(fileobj=cast(Any, _EndingStream(stream)), mode="r|") as archive:
             for number, info in enumerate(archive):
                 if number == MOST_MEMBERS:
                     raise BadFile(f"the tar file has more than {MOST_MEMBERS} members", "byte 0")
@@ -64,6 +64,21 @@ def tar_members(stream: IO[bytes]) -> Iterator[Member]:
                     yield Member(name=info.name, read=partial(_read, archive, info))
     except _BROKEN as error:
         raise BadFile(f"the tar file is damaged: {error}", "byte 0") from error
+
+
+class _EndingStream:
+    """A stream that fails at its end: `tarfile` passes a member over by its size, and reads on however far that is."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._has_ended = False
+
+    def read(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        if not data and self._has_ended:
+            raise EOFError("it ends inside of a member")
+        self._has_ended = not data
+        return data
 
 
 def _read(archive: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
