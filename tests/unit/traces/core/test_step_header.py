@@ -9,7 +9,7 @@ import pytest
 from replay.core.graph import Node
 from replay.langfuse.core import events
 from traces.core.recorded_run import RecordedStep
-from traces.core.step_header import STORED_FIELDS, StepHeader, StoredHeader, header_of, typed_columns
+from traces.core.step_header import STORED_FIELDS, StepHeader, StoredHeader, evolve, header_of, typed_columns
 from traces.core.vocabulary import StepStatus, StepType
 from traces.ingest.step_rows import COLUMNS, RECORDED_COLUMNS, StepRow
 from traces.models import Step
@@ -55,6 +55,14 @@ def test_stored_columns_exist_in_database() -> None:
 def test_views_extend_the_header_with_slots(view: type[StepHeader]) -> None:
     assert issubclass(view, StepHeader)
     assert "__dict__" not in dir(view)
+
+
+def test_copy_has_other_values() -> None:
+    step = RecordedStep(**HEADER, key="a", input={"id": 1}, links=("b",))
+    assert evolve(step, name="other", links=()) == RecordedStep(**{**HEADER, "name": "other"}, key="a", input={"id": 1})
+    assert step.name == "look up"
+    with pytest.raises(AttributeError):
+        evolve(step, unknown=1)
 
 
 def test_equal_steps_have_equal_hashes() -> None:

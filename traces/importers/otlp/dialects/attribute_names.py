@@ -24,7 +24,7 @@ class _Present(dict[tuple[str, ...], tuple[str, ...]]):
         return present
 
 
-class _Below(dict[str, tuple[str, ...]]):
+class _Groups(dict[str, tuple[str, ...]]):
     """Of a prefix, the names that begin with it; worked out when it is looked up for the first time."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -45,7 +45,7 @@ class AttributeNames:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.present: Mapping[tuple[str, ...], tuple[str, ...]] = _Present(names)
-        self.below: Mapping[str, tuple[str, ...]] = _Below(names)
+        self.groups: Mapping[str, tuple[str, ...]] = _Groups(names)
         self._names = names
         self._results: dict[Callable[[str], str], Mapping[str, str]] = {}
 

@@ -77,7 +77,7 @@ class Attributes:
 
     def has_prefix(self, prefix: str) -> bool:
         """Return whether any name begins with a prefix."""
-        return bool(self._names.below[prefix])
+        return bool(self._names.groups[prefix])
 
     def has_indexed(self, prefix: str) -> bool:
         """Return whether there are attributes `prefix.0.…`."""
@@ -87,7 +87,7 @@ class Attributes:
         """Return the attributes `prefix.0.…`, `prefix.1.…` as a list, also deeper indexes; None without any."""
         if prefix == PREFIX:
             self._decode_copies()
-        names = self._names.below[f"{prefix}."]
+        names = self._names.groups[f"{prefix}."]
         if not names:
             return None
         tree: JSONObject = {}
@@ -104,7 +104,7 @@ class Attributes:
     def drop(self, *prefixes: str) -> None:
         """Mark attributes as used that only repeat others."""
         for prefix in prefixes:
-            self._used_names.update(self._names.below[prefix])
+            self._used_names.update(self._names.groups[prefix])
 
     def drop_copies(self, messages: list[JSONObject]) -> None:
         """Drop the copies of a request's messages; retain those that state more than the messages."""
@@ -113,13 +113,13 @@ class Attributes:
             self._copies = []
             self._replace(differences)
             return
-        copies = {name: self._values[name] for name in self._names.below[PREFIX]}
+        copies = {name: self._values[name] for name in self._names.groups[PREFIX]}
         if copies:
             self._used_names.update(copies.keys() - differing_copies(copies, messages).keys())
 
     def drop_answer_copies(self, answer: JSONObject) -> None:
         """Drop the attributes `llm.output_messages.…` if each is a field of the answer."""
-        copies = {name: self._values[name] for name in self._names.below["llm.output_messages."]}
+        copies = {name: self._values[name] for name in self._names.groups["llm.output_messages."]}
         if copies and are_plain_copies(copies, [answer]):
             self._set_values({name: value for name, value in self._values.items() if name not in copies})
 
