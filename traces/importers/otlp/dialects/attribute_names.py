@@ -1,15 +1,16 @@
 """Names of attributes: which of some there are, and those with indexes, such as `llm.tools.0.tool.name`, as lists."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Final
 
 from traces.core.json_types import JSONObject, JSONValue
 
 _MOST_LEVELS: Final = 30
-# Sets of names that are remembered, and the names in one of them: those with many indexes hardly repeat.
+# Sets of names that are remembered, and the names in one of them, with their characters: those with many indexes hardly
+# repeat, and a client may send any.
 _MOST_SETS: Final = 512
 _MOST_NAMES: Final = 100
+_MOST_CHARACTERS: Final = 10_000
 
 
 class _Present(dict[tuple[str, ...], tuple[str, ...]]):
@@ -58,12 +59,21 @@ class AttributeNames:
         return results
 
 
+_known_names: Final[dict[tuple[str, ...], AttributeNames]] = {}
+
+
 def names_of(attributes: JSONObject) -> AttributeNames:
-    """Return the names of attributes: the same object for the same names in the same order, unless they are many."""
-    return _known_names(tuple(attributes)) if len(attributes) <= _MOST_NAMES else AttributeNames(tuple(attributes))
-
-
-_known_names: Final = lru_cache(_MOST_SETS)(AttributeNames)
+    """Return the names of attributes: the same object for the same few names in the same order."""
+    names = tuple(attributes)
+    known_names = _known_names.get(names)
+    if known_names is not None:
+        return known_names
+    new_names = AttributeNames(names)
+    if len(names) <= _MOST_NAMES and sum(map(len, names)) <= _MOST_CHARACTERS:
+        if len(_known_names) >= _MOST_SETS:
+            _known_names.clear()
+        _known_names[names] = new_names
+    return new_names
 
 
 def insert(tree: JSONObject, name: str, value: JSONValue) -> None:

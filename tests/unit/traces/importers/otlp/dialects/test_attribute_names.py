@@ -1,5 +1,8 @@
 """Names of attributes, each set of which is looked at once."""
 
+import pytest
+
+from traces.core.json_types import JSONObject
 from traces.importers.otlp.dialects.attribute_names import names_of
 
 
@@ -15,7 +18,8 @@ def test_equal_names_share_what_is_known_of_them() -> None:
     }
 
 
-def test_many_names_are_not_remembered() -> None:
-    attributes = {f"llm.tools.{index}.name": "find" for index in range(1_000)}
+@pytest.mark.parametrize("count, length", [(1_000, 1), (5, 10_000)])
+def test_many_and_long_names_are_not_remembered(count: int, length: int) -> None:
+    attributes: JSONObject = {f"llm.tools.{index}.{'x' * length}": "find" for index in range(count)}
     assert names_of({**attributes}) is not names_of({**attributes})
-    assert len(names_of({**attributes}).groups["llm.tools."]) == 1_000
+    assert len(names_of({**attributes}).groups["llm.tools."]) == count
