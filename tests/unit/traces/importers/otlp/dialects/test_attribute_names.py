@@ -18,7 +18,7 @@ def test_equal_names_share_what_is_known_of_them() -> None:
     }
 
 
-@pytest.mark.parametrize("count, length", [(1_000, 1), (5, 10_000)])
+@pytest.mark.parametrize(("count", "length"), [(1_000, 1), (5, 10_000)])
 def test_many_and_long_names_are_not_remembered(count: int, length: int) -> None:
     attributes: JSONObject = {f"llm.tools.{index}.{'x' * length}": "find" for index in range(count)}
     assert names_of({**attributes}) is not names_of({**attributes})
