@@ -233,8 +233,8 @@ def _text_edits(runs: RunPair, root: Root, facet: Facet) -> Change:
     """The edited texts of the documents that both searches found; each side keeps the others that it found."""
     entries: list[list[JSONObject]] = []
     for side, (own, other) in enumerate(((facet.base, facet.candidate), (facet.candidate, facet.base))):
-        edited = {str(document["id"]): document for document in as_objects(other)}
-        documents: list[JSONValue] = [edited.get(str(document["id"]), document) for document in as_objects(own)]
+        texts_there = {str(document["id"]): document for document in as_objects(other)}
+        documents: list[JSONValue] = [texts_there.get(str(document["id"]), document) for document in as_objects(own)]
         entries.append([{"match": {"step": number(root.pair, side)}, "retrieval": {"documents": documents}}])
     return override_change(root, *entries)
 

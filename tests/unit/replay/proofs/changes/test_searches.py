@@ -13,11 +13,11 @@ def leave_run(setting: str, count: int, days: int) -> list[Spec]:
     texts = [f"Leave lasts {days} days", "Trips are paid", "Shoes are not"]
     documents: list[JSONValue] = [{"id": f"d{no}", "content": text} for no, text in enumerate(texts[:count], 1)]
     arguments: JSONObject = {"query": "leave", setting: count}
-    shown = "; ".join(texts[:count])
+    context = "; ".join(texts[:count])
     return [
         agent(),
         Spec(type=StepType.RETRIEVAL, name="search", parent=1, input=arguments, output={"documents": documents}),
-        model([system("Answer."), user(shown)], reply(f"{days} days")),
+        model([system("Answer."), user(context)], reply(f"{days} days")),
         output(f"{days} days"),
     ]
 
