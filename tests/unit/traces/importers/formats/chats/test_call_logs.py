@@ -10,6 +10,7 @@ from traces.core.json_access import as_object
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import RunStatus
 from traces.importers import registry
+from traces.importers.common.model_calls import normalize_usage
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.chats.streamed_answers import join_stream
@@ -249,3 +250,8 @@ def test_rows_of_the_log_of_vertex_are_calls() -> None:
     assert (run.external_id, fixtures.answer_contents(run), problems) == ("r-1", ["Yes."], [])
     assert fixtures.request_contents(run.steps[0]) == ["Is Dune in stock?"]
     assert run.steps[0].started_at is not None
+
+
+def test_cached_tokens_of_converse_are_part_of_the_input() -> None:
+    usage = normalize_usage({"inputTokens": 5, "cacheReadInputTokens": 100, "cacheWriteInputTokens": 7}, "/usage")
+    assert (usage.tokens_in, usage.tokens_cached) == (112, 100)
