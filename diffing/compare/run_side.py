@@ -151,13 +151,13 @@ class Side:
 def inner_calls(steps: Sequence[SideStep]) -> dict[int, int]:
     """The innermost call of a tool around each step inside of one, by sequence numbers."""
     tools: set[int] = set()
-    # Containers come before what they contain.
+    # Containers come before what they contain, so that no call is inside itself.
     calls: dict[int, int] = {}
     for step in steps:
-        if step.type == _TOOL:
-            tools.add(step.sequence_no)
         if step.parent_no is not None:
             call = step.parent_no if step.parent_no in tools else calls.get(step.parent_no)
             if call is not None:
                 calls[step.sequence_no] = call
+        if step.type == _TOOL:
+            tools.add(step.sequence_no)
     return calls
