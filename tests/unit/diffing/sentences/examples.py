@@ -11,8 +11,6 @@ from diffing.content.facet import WINDOW, Facet
 from diffing.content.message_diff import MessagePair
 from diffing.schemas.evidence import CertificateKind as ProofCertificate
 from diffing.schemas.evidence import GateStatus, NoiseGate
-from diffing.schemas.sections import SectionName
-from diffing.schemas.terms import Category
 from diffing.sentences import attribution, changes, consequences, notes, proofs
 from diffing.sentences.findings import (
     AssumptionKind,
@@ -196,14 +194,12 @@ def facet(
     kind: str, base: JSONValue, candidate: JSONValue, *messages: MessagePair, at: Pair = TOOL_PAIR, **more: str
 ) -> Facet:
     form = "messages" if messages else "text" if isinstance(base, str) else more.get("form", "values")
-    section: SectionName = "tool"
-    category: Category = "tool"
     return Facet(
         pair=at,
-        section=section,
+        section="tool",
         kind=kind,
-        part="output" if kind in {"result", "rendered prompt"} else "input",
-        category=category,
+        part="output" if kind == "result" else "input",
+        category="tool",
         form=form,  # type: ignore[arg-type]  # one of its forms
         base=base,
         candidate=candidate,
@@ -286,10 +282,8 @@ def results() -> Iterator[Facet]:
     yield facet("result", 1, 2)
     yield facet("result", {}, {"a": 2})
     yield facet("result", {"a": 1}, {})
-    yield facet("result", {"a": [1, {"b": [2, 3]}]}, {"a": [{"b": [3, 2]}, 1]})
-    for kind in ("arguments", "input"):
-        yield facet(kind, {"a": 1, "b": None}, {"a": 1})
-        yield facet(kind, ["a", "b"], ["b", "a"])
+    yield facet("arguments", {"a": 1, "b": None}, {"a": 1})
+    yield facet("input", ["a", "b"], ["b", "a"])
     yield facet("result", dict.fromkeys("abc", 1), dict.fromkeys("abcd", 2))
     yield facet("result", dict.fromkeys("abcdefghijklm", 1), {})
     for status in (StepStatus.ERROR, StepStatus.TIMEOUT, StepStatus.DENIED):
@@ -298,7 +292,6 @@ def results() -> Iterator[Facet]:
     idle_step = step(reason=StepReason.SIDE_EFFECT_BLOCKED)
     yield facet("result", {"a": 1}, {"a": 2}, at=pair(step(), idle_step))
     yield facet("result", {"a": 1}, {"a": 2}, at=pair(idle_step, step()))
-    yield facet("rendered prompt", "Be kind.", "[Forkpoint]", at=pair(step(), idle_step))
 
 
 def calls() -> Iterator[Facet]:

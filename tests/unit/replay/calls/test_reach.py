@@ -26,7 +26,6 @@ from traces.core.vocabulary import StepType
 LETTER = "Dear customer, thank you for writing to us."
 LOOK = ToolCall("get_order", {"order_id": "A-1"}, ORDERS["A-1"])
 SEARCH = ToolCall("search_policy", {"query": "what happens with lost parcels"}, POLICY)
-TRANSFER: JSONObject = {"id": "c2", "name": "transfer", "arguments": {"to": "lawyer"}}
 ROUTES = ("billing", "tech_support", "lost in transit", "REFUND", "needs a human agent", "claims-north")
 
 
@@ -389,36 +388,3 @@ def test_step_with_an_empty_input_read_something(step_type: StepType, input: JSO
 
 def _messages(step: RecordedStep) -> list[JSONValue]:
     return as_list(as_object(step.input)["messages"])
-
-
-@pytest.mark.parametrize(
-    ("answer", "label"),
-    [
-        ({"message": {"role": "assistant", "content": "I cannot."}}, "simulated simulation_operator_override"),
-        ({"message": {"role": "assistant", "content": ""}}, "exact source_output_reused"),
-        (
-            {"message": {"role": "assistant", "content": "Wait.", "tool_calls": [TRANSFER]}},
-            "simulated assumed_unaffected",
-        ),
-    ],
-)
-def test_output_before_a_last_call_depends_on_the_answer_in_its_place(answer: JSONValue, label: str) -> None:
-    """A run that ended with a call has an earlier text as its output, and may now end with another one."""
-    first = _model(
-        "first",
-        ("user", "Change my name."),
-        says="Unfortunately passenger names of economy reservations cannot be modified here.",
-    )
-    call: JSONObject = {"id": "c1", "name": "transfer", "arguments": {"to": "desk"}}
-    last = replace(
-        _model("last", ("user", "Change my name."), ("user", "Yes."), says=""),
-        output={"message": {"role": "assistant", "content": None, "tool_calls": [call]}},
-    )
-    output = RecordedStep(
-        key="end",
-        type=StepType.OUTPUT,
-        name="output",
-        output={"text": "Unfortunately passenger names of economy reservations cannot be modified here."},
-    )
-    planned_step = _step(_plan(_run(first, last, output), answer, step=2), 3)
-    assert f"{planned_step.label} {planned_step.reason}" == label
