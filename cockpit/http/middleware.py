@@ -13,6 +13,7 @@ from cockpit.http.errors import ErrorDescription, problem_page
 # Longer than any address that the cockpit uses.
 _LONGEST_QUERY = 32_768
 log = structlog.get_logger("cockpit.request")
+_SHARE_TOKEN = re.compile(r"(?<=/share/)[^/]+")
 Handler = Callable[[HttpRequest], HttpResponse]
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
@@ -50,7 +51,7 @@ def request_ids(get_response: Handler) -> Handler:
             log.debug(
                 "request",
                 method=request.method,
-                path=request.path,
+                path=path_without_token(request.path),
                 status=response.status_code,
                 ms=round((time.perf_counter() - began) * 1000, 1),
             )
@@ -58,6 +59,11 @@ def request_ids(get_response: Handler) -> Handler:
         return response
 
     return handle
+
+
+def path_without_token(path: str) -> str:
+    """Return a path for a log: who reads the token of a share link there could open the link."""
+    return _SHARE_TOKEN.sub("…", path)
 
 
 def bounded_queries(get_response: Handler) -> Handler:
