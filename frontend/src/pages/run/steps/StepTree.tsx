@@ -61,7 +61,6 @@ export function StepTree(props: Props): ReactElement {
 
   const isPaper = usePaper();
   const items = paperRows(isPaper, rows.length, virtual.getVirtualItems());
-  if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
   return (
     <div className={classes.treeFrame}>
       <div

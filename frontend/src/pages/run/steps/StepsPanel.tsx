@@ -30,6 +30,7 @@ import {
   unfoldTo,
   visibleRows,
   type StepFilter,
+  emptyWords,
 } from "./tree";
 import { ViewHead } from "./ViewHead";
 
@@ -83,6 +84,8 @@ export function StepsPanel(props: Props): ReactElement {
     [view, isFiltered, rows, index],
   );
   const turnNumbers = useMemo(() => numbersOf(turnRows), [turnRows]);
+  const isEmpty = (view === "transcript" ? turnRows : rows).length === 0;
+  const isSearching = words !== deferredFilter.text.trim() || textMatches.isFetching || props.partial;
   const errors = useMemo(() => failedSteps(steps).length, [steps]);
 
   const goToStep = (sequenceNo: number | null | undefined) => {
@@ -173,7 +176,8 @@ export function StepsPanel(props: Props): ReactElement {
         </div>
       )}
       <Tabs.Panel value={view} className={classes.view}>
-        {view === "transcript" && (
+        {isEmpty && <p className={classes.note}>{emptyWords(isSearching, textMatches.error)}</p>}
+        {!isEmpty && view === "transcript" && (
           <TranscriptView
             run={props.run}
             rows={turnRows}
@@ -183,7 +187,7 @@ export function StepsPanel(props: Props): ReactElement {
             onSelect={onSelect}
           />
         )}
-        {view === "tree" && (
+        {!isEmpty && view === "tree" && (
           <StepTree
             rows={rows}
             total={steps.length}
@@ -197,7 +201,7 @@ export function StepsPanel(props: Props): ReactElement {
             onToggle={toggle}
           />
         )}
-        {view === "timeline" && (
+        {!isEmpty && view === "timeline" && (
           <Suspense fallback={<p className={classes.note}>Loading the timeline…</p>}>
             <TimelineView
               rows={rows}
@@ -209,7 +213,7 @@ export function StepsPanel(props: Props): ReactElement {
             />
           </Suspense>
         )}
-        {view === "graph" && (
+        {!isEmpty && view === "graph" && (
           <Suspense fallback={<p className={classes.note}>Loading the graph…</p>}>
             <StepGraph run={props.run} rows={rows} fork={fork} plans={props.plans} onSelect={onSelect} />
           </Suspense>

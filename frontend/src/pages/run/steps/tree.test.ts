@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { aStep } from "@/testing/factories";
 import {
+  emptyWords,
   foldAll,
   indexSteps,
   matchesFilter,
@@ -90,4 +91,10 @@ test("handles a hundred thousand steps", () => {
   const deep = indexSteps(many);
   expect(visibleRows(deep, new Set(), noFilter)).toHaveLength(100_000);
   expect(deep.bySequence.get(1)?.size).toBe(99_999);
+});
+
+test("says that no step matches only after all text was searched", () => {
+  expect(emptyWords(true, null)).toMatch(/^Searching/);
+  expect(emptyWords(false, new Error("the search failed"))).toMatch(/could not be searched\. The search failed\./);
+  expect(emptyWords(false, null)).toBe("No step matches the filter.");
 });

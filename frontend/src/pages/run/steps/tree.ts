@@ -1,5 +1,6 @@
 // The steps of a run as rows of a tree. Pure: one pass for the index, one for the visible rows.
 import type { StepStatus, StepSummary, StepType } from "@/api/schema";
+import { failureWords } from "@/ui/failure/failure";
 import { isFailed, markOf, type Mark } from "@/domain/steps/labels";
 
 export interface Node {
@@ -135,4 +136,12 @@ export function waterfall(step: StepSummary, spanMs: number): Bar | null {
   const left = Math.min(99, (Math.max(0, step.offset_ms) / spanMs) * 100);
   const width = ((step.duration_ms ?? 0) / spanMs) * 100;
   return { left, width: Math.min(100 - left, Math.max(width, 0)) };
+}
+
+/** Why a filter leaves no step. Texts of the steps that are still searched, or were not, may match it. */
+export function emptyWords(isSearching: boolean, error: Error | null): string {
+  if (isSearching) return "Searching all text of the steps…";
+  return error === null
+    ? "No step matches the filter."
+    : `No name matches the filter, and the texts of the steps could not be searched. ${failureWords(error)}`;
 }

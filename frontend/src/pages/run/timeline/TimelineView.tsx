@@ -44,7 +44,6 @@ const STEP = 0.6;
 export default function TimelineView(props: Props): ReactElement {
   const rows = useMemo(() => withoutIdleTime(props.rows), [props.rows]);
   const whole = useMemo(() => wholeTime(rows), [rows]);
-  if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
   if (whole === null) {
     return (
       <EmptyState

@@ -77,7 +77,6 @@ export function TranscriptView(props: Props): ReactElement {
   // The first rows come with their texts, which would push them down later.
   const [hasTexts, setTexts] = useState(false);
   if (!hasTexts && (turns.size > 0 || error)) setTexts(true);
-  if (rows.length === 0) return <p className={classes.note}>No step matches the filter.</p>;
   return (
     <RedactionReasons value={redactions}>
       {error && <p className={classes.note}>The texts could not be loaded. {failureWords(error)}</p>}
