@@ -23,6 +23,6 @@ test("names list entries by position", () => {
 
 test("shows letters that Python has escaped, and leaves what only looks so", () => {
   expect(readableJson(String.raw`{"city": "K\u00f6ln \u6771\u4eac \ud83c\udf89"}`)).toBe('{"city": "Köln 東京 🎉"}');
-  const others = [String.raw`{"a": "\u0022 \u000a \u202e \u200b \\u00f6 \ud83"}`, String.raw`see \u00f6`];
-  expect(others.map(readableJson)).toEqual(others);
+  const lines = [String.raw`{"a": "\u0022 \u000a \u202e \u200b \\u00f6 \ud83"}`, String.raw`see \u00f6`];
+  expect(lines.map(readableJson)).toEqual(lines);
 });
