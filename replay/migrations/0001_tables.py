@@ -5,6 +5,7 @@ import replay.core.vocabulary
 import traces.core.ids
 from django.db import migrations, models
 
+from replay.models.ordered_json import OrderedJSONField
 from traces.storage.create_tables import CreateTables
 
 
@@ -24,7 +25,7 @@ class Migration(migrations.Migration):
                     name='OverrideProfile',
                     fields=[
                         ('digest', models.CharField(max_length=64, primary_key=True, serialize=False)),
-                        ('profile', models.JSONField()),
+                        ('profile', OrderedJSONField()),
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                     ],
                 ),
@@ -52,7 +53,7 @@ class Migration(migrations.Migration):
                     fields=[
                         ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                         ('diff_id', models.UUIDField(help_text='the report from which it was started', null=True)),
-                        ('request', models.JSONField(help_text='as received')),
+                        ('request', OrderedJSONField(help_text='as received')),
                         ('forks', models.JSONField(help_text='[sequence_no, type, name, cost of the answer or null], in order')),
                         ('recorded', models.JSONField(help_text='check results of the run itself')),
                         ('status', models.CharField(default=replay.core.vocabulary.BisectionStatus['RUNNING'], max_length=9)),
@@ -102,7 +103,7 @@ class Migration(migrations.Migration):
                         ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                         ('name', models.CharField(max_length=200)),
                         ('fork_sequence_no', models.PositiveIntegerField()),
-                        ('request', models.JSONField(help_text='as received')),
+                        ('request', OrderedJSONField(help_text='as received')),
                         ('parallel', models.PositiveSmallIntegerField(help_text='number of concurrent sessions')),
                         ('max_cost_usd', models.DecimalField(decimal_places=8, max_digits=14, null=True)),
                         ('max_live_calls', models.PositiveIntegerField(null=True)),
@@ -144,7 +145,7 @@ class Migration(migrations.Migration):
                     name='Proof',
                     fields=[
                         ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                        ('request', models.JSONField(help_text='as received')),
+                        ('request', OrderedJSONField(help_text='as received')),
                         ('status', models.CharField(default=replay.core.vocabulary.ProofStatus['RUNNING'], max_length=9)),
                         ('progress', models.JSONField(default=dict)),
                         ('findings', models.JSONField(help_text='so far', null=True)),
@@ -193,7 +194,7 @@ class Migration(migrations.Migration):
                         ('divergences', models.JSONField(default=list)),
                         ('unused_calls', models.JSONField(default=list)),
                         ('question', models.JSONField(help_text='the pending question while awaiting_operator', null=True)),
-                        ('answers', models.JSONField(default=dict, help_text='answers of the operator by step number')),
+                        ('answers', OrderedJSONField(default=dict, help_text='answers of the operator by step number')),
                         ('held_back_tools', models.JSONField(default=list, help_text='tools without consent, for which it waits in awaiting_operator, or at which it failed')),
                         ('error_code', models.CharField(blank=True, max_length=40)),
                         ('error', models.TextField(blank=True)),
@@ -232,7 +233,7 @@ class Migration(migrations.Migration):
                         ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                         ('number', models.PositiveIntegerField(help_text='from 1, in the order of their start')),
                         ('key', models.CharField(help_text='digest of `ask`', max_length=64)),
-                        ('ask', models.JSONField()),
+                        ('ask', OrderedJSONField()),
                         ('configuration', models.CharField(help_text='digest of the run, the fork and the overrides', max_length=64)),
                         ('repeat', models.PositiveSmallIntegerField(default=0)),
                         ('seen', models.JSONField(help_text='null: its session has not finished', null=True)),
@@ -251,9 +252,9 @@ class Migration(migrations.Migration):
                         ('sequence_no', models.PositiveIntegerField(help_text='step of the derived run that the event concerns; 0: the agent')),
                         ('event', models.CharField(max_length=24)),
                         ('tool_name', models.CharField(blank=True, max_length=300)),
-                        ('asked', models.JSONField(help_text='arguments of the call, for a tool event', null=True)),
+                        ('asked', OrderedJSONField(help_text='arguments of the call, for a tool event', null=True)),
                         ('hook', models.CharField(blank=True, help_text='the hook whose decision applies; empty: none', max_length=120)),
-                        ('decision', models.JSONField(help_text='as the hook returned it')),
+                        ('decision', OrderedJSONField(help_text='as the hook returned it')),
                         ('failures', models.JSONField(default=list, help_text='[hook, error] for each hook that failed')),
                         ('at', models.DateTimeField(auto_now_add=True)),
                         ('session', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='hook_outcomes', to='replay.replaysession')),
@@ -307,7 +308,7 @@ class Migration(migrations.Migration):
                         ('model', models.CharField(blank=True, max_length=120)),
                         ('signature', models.CharField(blank=True, max_length=80)),
                         ('status', models.CharField(default=replay.core.vocabulary.AttemptStatus['INTENDED'], max_length=9)),
-                        ('outcome', models.JSONField(help_text='result of a successful call; reused after a crash', null=True)),
+                        ('outcome', OrderedJSONField(help_text='result of a successful call; reused after a crash', null=True)),
                         ('error_code', models.CharField(blank=True, max_length=40)),
                         ('error', models.TextField(blank=True)),
                         ('started_at', models.DateTimeField()),
@@ -389,10 +390,10 @@ class Migration(migrations.Migration):
                         ('no', models.PositiveIntegerField(help_text='from 1, in the order of all starts')),
                         ('call', models.CharField(help_text="the id that the agent's process gave it", max_length=64)),
                         ('name', models.CharField(max_length=300)),
-                        ('arguments', models.JSONField(null=True)),
+                        ('arguments', OrderedJSONField(null=True)),
                         ('text', models.TextField()),
                         ('may_run', models.BooleanField()),
-                        ('answer', models.JSONField(help_text='action, output and status; null: it waits', null=True)),
+                        ('answer', OrderedJSONField(help_text='action, output and status; null: it waits', null=True)),
                         ('rerun', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='questions', to='replay.rerun')),
                     ],
                     options={
@@ -500,14 +501,14 @@ class Migration(migrations.Migration):
                         ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
                         ('kind', models.CharField(help_text="'tool' or 'retrieval'", max_length=9)),
                         ('name', models.CharField(max_length=300)),
-                        ('input', models.JSONField()),
+                        ('input', OrderedJSONField()),
                         ('executor', models.CharField(max_length=300)),
                         ('confirmed', models.BooleanField(help_text='it ran without a review that marked it as safe')),
                         ('by', models.CharField(max_length=120)),
                         ('at', models.DateTimeField(auto_now_add=True)),
                         ('status', models.CharField(default=replay.core.vocabulary.TrialStatus['PENDING'], max_length=9)),
                         ('over_at', models.DateTimeField(help_text='deadline of the worker that runs it', null=True)),
-                        ('outcome', models.JSONField(null=True)),
+                        ('outcome', OrderedJSONField(null=True)),
                         ('error_code', models.CharField(blank=True, max_length=40)),
                         ('error', models.TextField(blank=True)),
                         ('duration_ms', models.FloatField(null=True)),

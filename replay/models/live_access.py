@@ -3,6 +3,7 @@
 from django.db import models
 
 from replay.core.vocabulary import ExportStatus, TrialStatus
+from replay.models.ordered_json import OrderedJSONField
 from replay.models.sessions import ReplaySession
 from traces.core.ids import new_id
 from traces.models import Run
@@ -33,14 +34,14 @@ class Trial(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     kind = models.CharField(max_length=9, help_text="'tool' or 'retrieval'")
     name = models.CharField(max_length=300)
-    input = models.JSONField()
+    input = OrderedJSONField()
     executor = models.CharField(max_length=300)
     confirmed = models.BooleanField(help_text="it ran without a review that marked it as safe")
     by = models.CharField(max_length=120)
     at = models.DateTimeField(auto_now_add=True)
     status = models.CharField(max_length=9, default=TrialStatus.PENDING)
     over_at = models.DateTimeField(null=True, help_text="deadline of the worker that runs it")
-    outcome = models.JSONField(null=True)
+    outcome = OrderedJSONField(null=True)
     error_code = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)
     duration_ms = models.FloatField(null=True)
@@ -62,9 +63,9 @@ class HookOutcome(models.Model):
     sequence_no = models.PositiveIntegerField(help_text="step of the derived run that the event concerns; 0: the agent")
     event = models.CharField(max_length=24)
     tool_name = models.CharField(max_length=300, blank=True)
-    asked = models.JSONField(null=True, help_text="arguments of the call, for a tool event")
+    asked = OrderedJSONField(null=True, help_text="arguments of the call, for a tool event")
     hook = models.CharField(max_length=120, blank=True, help_text="the hook whose decision applies; empty: none")
-    decision = models.JSONField(help_text="as the hook returned it")
+    decision = OrderedJSONField(help_text="as the hook returned it")
     failures = models.JSONField(default=list, help_text="[hook, error] for each hook that failed")
     at = models.DateTimeField(auto_now_add=True)
 

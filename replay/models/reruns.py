@@ -4,6 +4,7 @@ from typing import Final
 
 from django.db import models
 
+from replay.models.ordered_json import OrderedJSONField
 from replay.models.saved_profiles import OverrideProfile
 from traces.core.ids import new_id
 from traces.models import Run
@@ -119,10 +120,10 @@ class RerunQuestion(models.Model):
     no = models.PositiveIntegerField(help_text="from 1, in the order of all starts")
     call = models.CharField(max_length=64, help_text="the id that the agent's process gave it")
     name = models.CharField(max_length=300)
-    arguments = models.JSONField(null=True)
+    arguments = OrderedJSONField(null=True)
     text = models.TextField()
     may_run = models.BooleanField()
-    answer = models.JSONField(null=True, help_text="action, output and status; null: it waits")
+    answer = OrderedJSONField(null=True, help_text="action, output and status; null: it waits")
 
     class Meta:
         constraints = (

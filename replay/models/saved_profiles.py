@@ -2,12 +2,14 @@
 
 from django.db import models
 
+from replay.models.ordered_json import OrderedJSONField
+
 
 class OverrideProfile(models.Model):
     """The changes of a fork under the digest of their JSON, so that equal changes share one row."""
 
     digest = models.CharField(primary_key=True, max_length=64)
-    profile = models.JSONField()
+    profile = OrderedJSONField()
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ from django.db import models
 
 from diffing.models import DiffReport
 from replay.core.vocabulary import BisectionStatus, ProofStatus
+from replay.models.ordered_json import OrderedJSONField
 from replay.models.sessions import ReplaySession
 from traces.core.ids import new_id
 from traces.models import Run
@@ -16,7 +17,7 @@ class Experiment(models.Model):
     name = models.CharField(max_length=200)
     source_run = models.ForeignKey(Run, models.PROTECT, related_name="experiments")
     fork_sequence_no = models.PositiveIntegerField()
-    request = models.JSONField(help_text="as received")
+    request = OrderedJSONField(help_text="as received")
     parallel = models.PositiveSmallIntegerField(help_text="number of concurrent sessions")
     max_cost_usd = models.DecimalField(max_digits=14, decimal_places=8, null=True)
     max_live_calls = models.PositiveIntegerField(null=True)
@@ -62,7 +63,7 @@ class Bisection(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     run = models.ForeignKey(Run, models.PROTECT, related_name="bisections")
     diff_id = models.UUIDField(null=True, help_text="the report from which it was started")
-    request = models.JSONField(help_text="as received")
+    request = OrderedJSONField(help_text="as received")
     forks = models.JSONField(help_text="[sequence_no, type, name, cost of the answer or null], in order")
     recorded = models.JSONField(help_text="check results of the run itself")
     status = models.CharField(max_length=9, default=BisectionStatus.RUNNING)
@@ -113,7 +114,7 @@ class Proof(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     diff = models.ForeignKey(DiffReport, models.CASCADE, related_name="proofs")
-    request = models.JSONField(help_text="as received")
+    request = OrderedJSONField(help_text="as received")
     status = models.CharField(max_length=9, default=ProofStatus.RUNNING)
     progress = models.JSONField(default=dict)
     findings = models.JSONField(null=True, help_text="so far")
@@ -140,7 +141,7 @@ class ProofProbe(models.Model):
     proof = models.ForeignKey(Proof, models.CASCADE, related_name="probes")
     number = models.PositiveIntegerField(help_text="from 1, in the order of their start")
     key = models.CharField(max_length=64, help_text="digest of `ask`")
-    ask = models.JSONField()
+    ask = OrderedJSONField()
     configuration = models.CharField(max_length=64, help_text="digest of the run, the fork and the overrides")
     repeat = models.PositiveSmallIntegerField(default=0)
     seen = models.JSONField(null=True, help_text="null: its session has not finished")

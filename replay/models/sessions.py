@@ -8,6 +8,7 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 
 from replay.core.vocabulary import COMPLETED, OPEN_STATUSES, AttemptStatus, Engine, SessionStatus
+from replay.models.ordered_json import OrderedJSONField
 from replay.models.reruns import Rerun
 from replay.models.runners import Runner
 from replay.models.saved_profiles import OverrideProfile, ReplayPolicy
@@ -67,7 +68,7 @@ class ReplaySession(models.Model):
     divergences = models.JSONField(default=list)
     unused_calls = models.JSONField(default=list)
     question = models.JSONField(null=True, help_text="the pending question while awaiting_operator")
-    answers = models.JSONField(default=dict, help_text="answers of the operator by step number")
+    answers = OrderedJSONField(default=dict, help_text="answers of the operator by step number")
     held_back_tools = models.JSONField(
         default=list, help_text="tools without consent, for which it waits in awaiting_operator, or at which it failed"
     )
@@ -127,7 +128,7 @@ class Attempt(models.Model):
     model = models.CharField(max_length=120, blank=True)
     signature = models.CharField(max_length=80, blank=True)
     status = models.CharField(max_length=9, default=AttemptStatus.INTENDED)
-    outcome = models.JSONField(null=True, help_text="result of a successful call; reused after a crash")
+    outcome = OrderedJSONField(null=True, help_text="result of a successful call; reused after a crash")
     error_code = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)
     started_at = models.DateTimeField()

@@ -2,7 +2,8 @@
 
 PostgreSQL holds no NUL character in a text or in JSON, and models, tools and people send them. What is given is
 therefore stored with U+FFFD, the replacement character, in their place; payloads are bytes and keep theirs.
-It also writes out the digits of 1e+300, which Python would read as an integer that no JSON of ours may hold.
+It also writes out the digits of 1e+300, which Python would read as an integer that no JSON of ours may hold. JSON of
+the type `json` (`replay.models.ordered_json`) is returned as it was stored.
 """
 
 import json
@@ -88,6 +89,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         for kind, dumper in ((str, _Text), (str, _UnknownText), (Jsonb, _Json)):
             connection.adapters.register_dumper(kind, dumper)
         connection.adapters.register_loader("jsonb", _JsonText)
+        connection.adapters.register_loader("json", TextLoader)
         return connection
 
     def chunked_cursor(self) -> Any:

@@ -1,0 +1,22 @@
+"""A column of JSON that keeps the order of members."""
+
+from typing import Any
+
+from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg.types.json import Json, Jsonb
+
+
+class OrderedJSONField(models.JSONField):
+    """JSON that is returned with its members in the order in which they were stored.
+
+    PostgreSQL's `jsonb` sorts them. An agent that writes a result into its next prompt would then send another request
+    than with SQLite. Values of the type `json` can be neither compared nor indexed.
+    """
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
+        return "json" if connection.vendor == "postgresql" else super().db_type(connection)
+
+    def get_db_prep_value(self, *arguments: Any, **options: Any) -> Any:
+        parameter = super().get_db_prep_value(*arguments, **options)
+        return Json(parameter.obj, dumps=parameter.dumps) if isinstance(parameter, Jsonb) else parameter
