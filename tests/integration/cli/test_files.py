@@ -89,11 +89,12 @@ def test_several_runs_are_exported_into_one_file(forkpoint: WarmShell, tmp_path:
 
 
 def test_members_in_no_run_are_named(forkpoint: WarmShell, tmp_path: Path) -> None:
-    call = {"id": "c1", "function": {"name": "find", "arguments": "{}"}, "shelf": "shelf 7"}
-    messages = [{"role": "user", "content": "Dune?"}, {"role": "assistant", "content": "Yes.", "tool_calls": [call]}]
+    call = {"type": "tool_use", "id": "c1", "name": "find", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "found", "shelf": "shelf 7"}
+    messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
     chat = tmp_path / "chat.json"
     chat.write_text(json.dumps({"messages": messages}))
     report = forkpoint("import", chat, "--json").json
-    assert report["unread"] == [{"path": str(chat), "member": "/messages/tool_calls/shelf", "values": 1}]
-    result = forkpoint("import", chat)
-    assert "are in no run: /messages/tool_calls/shelf (1)" in " ".join((result.out + result.err).split())
+    assert report["unread"] == [{"path": str(chat), "member": "/messages/content/shelf", "values": 1}]
+    command = forkpoint("import", chat)
+    assert "are in no run: /messages/content/shelf (1)" in " ".join((command.out + command.err).split())
