@@ -76,7 +76,7 @@ class GatewaySessionsView(APIView):
             answered_at=datetime.now(UTC),
             session=text,
             path=PREFIX + text,
-            keys=[provider for provider in PROVIDERS if upstreams.find(provider).key],
+            keys=[provider for provider in PROVIDERS if upstreams.key_of(provider)],
             placeholder_key=upstreams.PLACEHOLDER_KEY,
         )
         return Response(answer, 201)

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
 from forkpoint.gateway_run import LANE_HEADER, STEP_HEADER
 from replay.live.providers.configuration import api_key, configured_providers
 
@@ -17,7 +20,7 @@ _BASE_URLS: Final = {
     "gemini": "https://generativelanguage.googleapis.com",
 }
 _OFFICIAL_HOSTS: Final = frozenset(urlsplit(url).hostname for url in _BASE_URLS.values())
-# Of a server on this machine, where none is configured.
+# Of an Ollama beside an embedded server, where none is configured.
 _OLLAMA_URL: Final = "http://127.0.0.1:11434/v1"
 _VARIABLES: Final = {
     "openai": "OPENAI_BASE_URL",
@@ -78,16 +81,24 @@ class Upstream:
 
 
 def find(provider: str) -> Upstream:
-    """Return the provider as the server is configured, else the official one."""
-    setting = configured_providers().get(provider)
+    """Return the provider as the server is configured, else the official one; raise `ImproperlyConfigured`."""
+    setting, key = configured_providers().get(provider), key_of(provider)
     if setting is not None:
         base_url = setting.openai_url if setting.protocol == "ollama" else setting.base_url
-        return Upstream(base_url=base_url, key=api_key(setting), models=setting.models)
-    key = os.environ.get(_KEY_VARIABLES[provider], "")
+        return Upstream(base_url=base_url, key=key, models=setting.models)
     if provider == "ollama":
+        if not settings.EMBEDDED:
+            # The machine of this server is not the agent's.
+            raise ImproperlyConfigured("the server knows no Ollama: set OLLAMA_HOST in its environment")
         return Upstream(base_url=_OLLAMA_URL, key=key, models=())
     base_url = os.environ.get(_VARIABLES[provider]) or _BASE_URLS[provider]
     return Upstream(base_url=base_url.rstrip("/"), key=key, models=())
+
+
+def key_of(provider: str) -> str:
+    """Return the key of a provider; empty if the server has none."""
+    setting = configured_providers().get(provider)
+    return os.environ.get(_KEY_VARIABLES[provider], "") if setting is None else api_key(setting)
 
 
 def is_official(host: str) -> bool:

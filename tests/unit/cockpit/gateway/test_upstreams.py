@@ -1,6 +1,7 @@
 """What the gateway sends on."""
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from pytest_django import Settings
 
 from cockpit.gateway.refusals import Refusal
@@ -33,6 +34,10 @@ def test_ollama_has_its_own_protocol_beside_that_of_openai(monkeypatch: pytest.M
         assert urls == ["http://gpu:1/api/chat", "http://gpu:1/v1/chat/completions"]
     settings.PROVIDERS = {}
     assert url_of(addresses[0], find("ollama").base_url) == "http://127.0.0.1:11434/api/chat"
+    # The agents of a team have Ollama on other machines than the server's.
+    settings.EMBEDDED = False
+    with pytest.raises(ImproperlyConfigured, match="OLLAMA_HOST"):
+        find("ollama")
     assert not is_official("127.0.0.1")
 
 
