@@ -1,4 +1,4 @@
-import { queryOptions } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { answer, api } from "./client";
 import type { DeletionRequest, MarkRequest, PatchedRenameRequest, RetentionTerms, TagChange } from "./schema";
 
@@ -15,9 +15,14 @@ export const purgePlanQuery = (policies: RetentionTerms[]) =>
     staleTime: 0,
   });
 
-export const auditQuery = queryOptions({
+export const auditQuery = infiniteQueryOptions({
   queryKey: ["retention", "audit"],
-  queryFn: ({ signal }) => answer(api.GET("/api/v1/audit", { signal })),
+  queryFn: ({ pageParam, signal }) => {
+    const query = pageParam ? { cursor: pageParam } : {};
+    return answer(api.GET("/api/v1/audit", { params: { query }, signal }));
+  },
+  initialPageParam: "",
+  getNextPageParam: ({ next }) => next,
   staleTime: 0,
 });
 

@@ -1,7 +1,7 @@
 import { Button } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState, type ReactElement } from "react";
+import { useState, type ReactElement, type ReactNode } from "react";
 import { auditQuery } from "@/api/retention";
 import type { AuditEntryView } from "@/api/schema";
 import { paths } from "@/app/paths";
@@ -17,7 +17,7 @@ const FIRST = 12;
 
 /** Who did what to which object. */
 export function AuditPanel(): ReactElement {
-  const audit = useQuery(auditQuery);
+  const audit = useInfiniteQuery(auditQuery);
   return (
     <section className="panel" aria-labelledby="audit">
       <PanelHead>
@@ -26,12 +26,23 @@ export function AuditPanel(): ReactElement {
           Imports, exports, replays, diffs, shares, reviews of tools, settings, and deletions. It contains no payloads.
         </span>
       </PanelHead>
-      <LoadedList listing={audit}>{({ entries }) => <Entries entries={entries} />}</LoadedList>
+      <LoadedList listing={audit}>
+        {({ pages }) => (
+          <Entries entries={pages.flatMap(({ entries }) => entries)}>
+            {audit.hasNextPage && (
+              <Button variant="subtle" loading={audit.isFetchingNextPage} onClick={() => void audit.fetchNextPage()}>
+                Show older
+              </Button>
+            )}
+          </Entries>
+        )}
+      </LoadedList>
     </section>
   );
 }
 
-function Entries({ entries }: { entries: readonly AuditEntryView[] }): ReactElement {
+/** The newest entries, and on demand the others that are loaded; `children` load older ones. */
+function Entries({ entries, children }: { entries: readonly AuditEntryView[]; children: ReactNode }): ReactElement {
   const [isOpen, setOpen] = useState(false);
   if (entries.length === 0) return <p className={classes.none}>There are no entries yet.</p>;
   return (
@@ -62,11 +73,15 @@ function Entries({ entries }: { entries: readonly AuditEntryView[] }): ReactElem
           ))}
         </tbody>
       </table>
-      {!isOpen && entries.length > FIRST && (
+      {entries.length > FIRST && (!isOpen || children) && (
         <p className={classes.more}>
-          <Button variant="subtle" onClick={() => setOpen(true)}>
-            Show all {entries.length}
-          </Button>
+          {isOpen ? (
+            children
+          ) : (
+            <Button variant="subtle" onClick={() => setOpen(true)}>
+              Show {entries.length - FIRST} more
+            </Button>
+          )}
         </p>
       )}
     </>

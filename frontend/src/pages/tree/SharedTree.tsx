@@ -3,8 +3,7 @@ import { getRouteApi } from "@tanstack/react-router";
 import type { ReactElement } from "react";
 import { treeQuery } from "@/api/runs/forkTree";
 import { SharedFrame, SharedPage, SharedState } from "@/features/share/SharedPage";
-import { pluralize } from "@/ui/format/numbers";
-import { filterRuns, treeTitle } from "./tree";
+import { filterRuns, forkWords, treeTitle } from "./tree";
 import { TreeTable } from "./TreeTable";
 
 const route = getRouteApi("/share/$token/tree");
@@ -26,11 +25,7 @@ function Tree({ root }: { root: string }): ReactElement {
   const runs = filterRuns(tree.runs, "asked");
   const title = `Forks of ${treeTitle(first)}`;
   return (
-    <SharedFrame
-      tab={title}
-      title={title}
-      note={`${pluralize(runs.length - 1, "fork")}, each scored against the run that it was forked from. Read-only.`}
-    >
+    <SharedFrame tab={title} title={title} note={`${forkWords(runs.length - 1)} Read-only.`}>
       <section className="panel" aria-label="Runs of the tree">
         <TreeTable runs={runs} currentRun={null} selection={null} />
       </section>

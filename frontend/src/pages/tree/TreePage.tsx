@@ -12,7 +12,7 @@ import { Page, PageHeader, PageLoading } from "@/ui/Page";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { ShareButton } from "@/features/share/ShareButton";
-import { chooseRun, isProbe, filterRuns, ORIGIN, type TreeFilter } from "./tree";
+import { chooseRun, filterRuns, forkWords, isProbe, ORIGIN, type TreeFilter } from "./tree";
 import { TreeTable } from "./TreeTable";
 import { usePageTitle } from "@/ui/brand/usePageTitle";
 
@@ -70,9 +70,7 @@ function Header(props: {
     <PageHeader
       crumbs={[<Link {...paths.runs()}>Runs</Link>, <Link {...paths.run(tree.root)}>{root?.name}</Link>]}
       title={`Forks of ${root?.name ?? "the run"}`}
-      note={`${pluralize(tree.runs.length - 1, "fork")}${
-        probes > 0 ? ` (${pluralize(probes, "probe")} of proofs and bisections among them)` : ""
-      }, each scored against the run that it was forked from.`}
+      note={forkWords(tree.runs.length - 1, probes)}
     >
       {(origins.length > 1 || probes > 0) && (
         <Select

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TreeRun } from "@/api/schema";
-import { branchesOf, chooseRun, filterRuns, lastStep, lineOf, treeTitle } from "./tree";
+import { branchesOf, chooseRun, filterRuns, forkWords, lastStep, lineOf, treeTitle } from "./tree";
 
 const root: TreeRun = {
   id: "r",
@@ -111,4 +111,9 @@ describe("the list", () => {
     expect(chooseRun(["a", "b"], "c")).toEqual(["b", "c"]);
     expect(chooseRun(["a", "b"], "a")).toEqual(["b"]);
   });
+});
+
+it("says that there are no forks yet, and how many are probes", () => {
+  expect(forkWords(0)).toMatch(/^No forks yet/);
+  expect(forkWords(3, 1)).toMatch(/^3 forks \(1 probe of/);
 });

@@ -2,6 +2,7 @@
 import type { TreeRun } from "@/api/schema";
 import { runTitle } from "@/domain/runs/title";
 import type { Mark } from "@/domain/steps/labels";
+import { pluralize } from "@/ui/format/numbers";
 
 export const ORIGIN: Record<TreeRun["origin"], string> = {
   recorded: "recorded",
@@ -92,4 +93,11 @@ export function filterRuns(runs: readonly TreeRun[], filter: TreeFilter): TreeRu
 /** At most two: a third choice replaces the first. */
 export function chooseRun(selection: readonly string[], id: string): string[] {
   return selection.includes(id) ? selection.filter((item) => item !== id) : [...selection, id].slice(-2);
+}
+
+/** What a tree with so many forks shows, of which some are probes of proofs and bisections. */
+export function forkWords(forks: number, probes = 0): string {
+  if (forks === 0) return "No forks yet. Each will be scored against the run that it was forked from.";
+  const probeWords = probes > 0 ? ` (${pluralize(probes, "probe")} of proofs and bisections among them)` : "";
+  return `${pluralize(forks, "fork")}${probeWords}, each scored against the run that it was forked from.`;
 }
