@@ -1,9 +1,9 @@
-"""Ids of tool calls and their results, where the API of a recording has none: they belong together by their order."""
+"""Ids of tool calls and their results, where the API of a recording has none: by the tool, and then by the order."""
 
 from collections.abc import Iterator, Sequence
 
 from traces.core.json_access import as_objects, as_text
-from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_types import JSONObject
 
 
 def with_ids(messages: Sequence[JSONObject]) -> list[JSONObject]:
@@ -23,16 +23,24 @@ def result_names(messages: Sequence[JSONObject]) -> list[str]:
 
 
 def _with_ids(messages: Sequence[JSONObject]) -> Iterator[JSONObject]:
-    count, open_ids = 0, list[str]()
+    count, open_calls = 0, list[JSONObject]()
     for message in messages:
         calls = as_objects(message.get("tool_calls"))
         if message.get("role") == "assistant":
-            open_ids = [as_text(call.get("id")) or f"call_{count + place}" for place, call in enumerate(calls, 1)]
+            open_calls = [
+                call if call.get("id") else {**call, "id": f"call_{count + place}"}
+                for place, call in enumerate(calls, 1)
+            ]
             count += len(calls)
-            pairs = zip(calls, open_ids, strict=True)
-            new_calls: list[JSONValue] = [call if call.get("id") else {**call, "id": id} for call, id in pairs]
-            yield {**message, "tool_calls": new_calls} if calls else message
-        elif message.get("role") == "tool" and not message.get("tool_call_id") and open_ids:
-            yield {**message, "tool_call_id": open_ids.pop(0)}
+            yield {**message, "tool_calls": [*open_calls]} if calls else message
+        elif message.get("role") == "tool" and not message.get("tool_call_id") and open_calls:
+            yield {**message, "tool_call_id": _take_call(open_calls, as_text(message.get("name")))["id"]}
         else:
             yield message
+
+
+def _take_call(calls: list[JSONObject], name: str) -> JSONObject:
+    """Remove the first call of a tool and return it; of any tool if the result names none that was called."""
+    call = next((call for call in calls if name and call.get("name") == name), calls[0])
+    calls.remove(call)
+    return call

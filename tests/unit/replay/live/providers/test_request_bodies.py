@@ -149,6 +149,12 @@ def test_results_without_ids_are_those_of_the_calls_in_order() -> None:
     assert [message.get("tool_name") for message in ollama_protocol.request(call)[0]["messages"]] == [None, "f", "g"]
 
 
+def test_results_that_name_their_tools_are_those_of_its_calls() -> None:
+    results: list[JSONValue] = [{"role": "tool", "content": name, "name": name} for name in "gf"]
+    body, _ = openai_protocol.request(ModelCall(provider="p", model="m", input={"messages": [NO_IDS[0], *results]}))
+    assert [message["tool_call_id"] for message in body["messages"][1:]] == ["call_2", "call_1"]
+
+
 PROVIDER = Provider(name="p", protocol="ollama", base_url="http://127.0.0.1:1")
 GEMINI_CHUNKS: list[JSONObject] = [
     {"candidates": [{"content": {"parts": [{"text": "Hm.", "thought": True}, {"text": "Bo"}]}}]},
