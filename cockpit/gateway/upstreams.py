@@ -11,6 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from forkpoint.gateway_run import LANE_HEADER, STEP_HEADER
 from replay.live.providers.configuration import api_key, configured_providers
+from replay.live.providers.types import key_header
 
 # An agent without a key of its own gets this one; the gateway replaces it by the key that the server has.
 PLACEHOLDER_KEY: Final = "forkpoint-gateway"
@@ -33,8 +34,6 @@ _KEY_VARIABLES: Final = {
     "gemini": "GEMINI_API_KEY",
     "ollama": "OLLAMA_API_KEY",
 }
-# The header of the key, and what is before the key in it; by default, it is a bearer token.
-_CREDENTIALS: Final = {"anthropic": ("x-api-key", ""), "gemini": ("x-goog-api-key", "")}
 # Never sent on: they concern one connection, or name this server.
 _CONNECTION_HEADERS: Final = frozenset(
     {
@@ -139,7 +138,7 @@ def headers_for_other(headers: Iterable[tuple[bytes, bytes]], protocol: str, key
     Only those that describe the request, and the server's key: the agent's own is for its provider alone.
     """
     pairs = [(name, value) for name, value in request_headers(headers, "") if name in _NEUTRAL_HEADERS]
-    name, prefix = _CREDENTIALS.get(protocol, ("authorization", "Bearer "))
+    name, prefix = key_header(protocol)
     return [*pairs, *([(name, prefix + key)] if key else [])]
 
 

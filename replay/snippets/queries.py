@@ -4,6 +4,7 @@ from typing import Final
 
 from replay.live import providers
 from replay.live.providers import ModelCall, Provider
+from replay.live.providers.types import key_header
 from replay.snippets.core.api_request import ApiKey, ApiRequest
 from replay.snippets.core.python_code import tool_call
 from replay.snippets.core.schemas import StepSnippets
@@ -15,8 +16,6 @@ from traces.models import Step
 from traces.payloads.messages import ModelRequest
 from traces.storage import artifacts
 
-# The header of the key, and what is before the key in it; by default, it is a bearer token.
-_CREDENTIALS: Final = {"anthropic": ("x-api-key", ""), "gemini": ("x-goog-api-key", "")}
 _ANTHROPIC_HEADERS: Final = {"anthropic-version": "2023-06-01"}
 
 
@@ -56,7 +55,7 @@ def _request(provider: Provider, call: ModelCall, attributes: JSONObject) -> Api
     # The provider keeps the messages before it.
     if call.is_response and (previous := member(attributes, "request", "previous_response_id")):
         body["previous_response_id"] = previous
-    header, prefix = _CREDENTIALS.get(provider.protocol, ("Authorization", "Bearer "))
+    header, prefix = key_header(provider.protocol)
     return ApiRequest(
         url=provider.base_url + providers.request_path(provider.protocol, call),
         body=body,

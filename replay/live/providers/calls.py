@@ -29,6 +29,7 @@ from replay.live.providers.types import (
     Provider,
     ProviderError,
     StreamResult,
+    key_header,
 )
 from traces.core.canonical import NotCanonical, digest
 from traces.core.json_access import as_object
@@ -48,7 +49,6 @@ class _Protocol(Protocol):
 
 class _NativeProtocol(_Protocol, Protocol):
     def address(self, provider: Provider, call: ModelCall) -> str: ...
-    def credentials(self, key: str) -> dict[str, str]: ...
 
 
 _CONNECT_S: Final = 10.0
@@ -183,7 +183,8 @@ def _protocol(provider: Provider, call: ModelCall) -> _Protocol:
 
 def _open_stream(client: Any, provider: Provider, call: ModelCall, arguments: dict[str, Any]) -> Any:
     if native := _NATIVE.get(provider.protocol):
-        headers = native.credentials(api_key(provider))
+        key, (header, prefix) = api_key(provider), key_header(provider.protocol)
+        headers = {header: prefix + key} if key else {}
         return json_streams.open_stream(client, native.address(provider, call), headers, arguments)
     if provider.protocol == "anthropic":
         return client.messages.create(**arguments, stream=True)

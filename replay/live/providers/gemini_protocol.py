@@ -67,10 +67,6 @@ def address(provider: Provider, call: ModelCall) -> str:
     return f"{provider.base_url}{path}?alt=sse"
 
 
-def credentials(key: str) -> dict[str, str]:
-    return {"x-goog-api-key": key} if key else {}
-
-
 def pieces(body: JSONObject) -> list[JSONObject]:
     """Return a whole answer as one chunk of a stream; empty if it is none."""
     return [body] if body.get("candidates") or body.get("promptFeedback") else []

@@ -50,10 +50,6 @@ def address(provider: Provider, call: ModelCall) -> str:
     return provider.base_url + request_path("ollama", call)
 
 
-def credentials(key: str) -> dict[str, str]:
-    return {"authorization": f"Bearer {key}"} if key else {}
-
-
 def pieces(body: JSONObject) -> list[JSONObject]:
     """Return a whole answer as one line of a stream; empty if it is none."""
     return [body] if as_object(body.get("message")) else []

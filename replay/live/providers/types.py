@@ -10,6 +10,9 @@ from traces.core.json_types import JSONObject
 Protocol = Literal["openai", "anthropic", "gemini", "ollama"]
 # Where the servers of a protocol have that of OpenAI, below their address.
 _OPENAI_PATHS: Final[Mapping[Protocol, str]] = {"openai": "", "gemini": "/v1beta/openai", "ollama": "/v1"}
+# The header of the key in a protocol, and what is before the key in it.
+_BEARER: Final = ("Authorization", "Bearer ")
+_KEY_HEADERS: Final = {"anthropic": ("x-api-key", ""), "gemini": ("x-goog-api-key", "")}
 OnText = Callable[[str], None]
 IsCancelled = Callable[[], bool]
 
@@ -36,6 +39,11 @@ class Provider:
         """The base URL of OpenAI's protocol; empty if the provider does not speak it."""
         path = _OPENAI_PATHS.get(self.protocol)
         return "" if path is None else self.base_url + path
+
+
+def key_header(protocol: str) -> tuple[str, str]:
+    """Return the name of the header that has the key in a protocol, and what is before the key in it."""
+    return _KEY_HEADERS.get(protocol, _BEARER)
 
 
 @dataclass(frozen=True, kw_only=True)
