@@ -1,6 +1,6 @@
 """Input of the transcript builder: recorded messages with metadata, and the transcript's settings."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -24,6 +24,8 @@ _MESSAGE_FIELDS: Final = frozenset(
     {"role", "content", "tool_calls", "tool_call_id", "name", "i", "ts", "timestamp", "parts", "function_call", "type"}
     | {"toolCalls", "toolCallId"}
 )
+# What states nothing; 0 and false do.
+_EMPTY: Final[tuple[JSONValue, ...]] = (None, [], "")
 _CALL_IDS: Final = ("call_id", "id", "toolCallId", "tool_call_id")
 _FUNCTIONS: Final = ("function", "functionCall", "function_call", "custom")
 _CALL_FIELDS: Final = frozenset(
@@ -187,10 +189,7 @@ def answer_error(source: JSONObject, message: JSONObject) -> str:
 
 def extra_fields(value: JSONValue) -> JSONObject:
     """Return the fields of a message that are not standard."""
-    fields = {
-        key: item for key, item in as_object(value).items() if key not in _MESSAGE_FIELDS and item not in (None, [], "")
-    }
-    return {**_text_fields(value), **fields}
+    return {**_text_fields(value), **_rest(as_object(value), _MESSAGE_FIELDS)}
 
 
 def call_fields(value: JSONValue) -> dict[str, JSONObject]:
@@ -201,10 +200,15 @@ def call_fields(value: JSONValue) -> dict[str, JSONObject]:
     fields: dict[str, JSONObject] = {}
     for call in calls:
         function = as_object(first_member(call, *_FUNCTIONS))
-        extra = {name: item for name, item in {**function, **call}.items() if name not in _CALL_FIELDS and item}
+        extra = _rest({**function, **call}, _CALL_FIELDS)
         if extra and (call_id := normalize_call_id(first_member({**function, **call}, *_CALL_IDS))):
             fields.setdefault(call_id, {}).update(extra)
     return fields
+
+
+def _rest(value: JSONObject, names: Container[str]) -> JSONObject:
+    """Return the members that state something, without those that are read elsewhere."""
+    return {name: item for name, item in value.items() if name not in names and item not in _EMPTY}
 
 
 def _text_fields(value: JSONValue) -> JSONObject:
@@ -212,7 +216,7 @@ def _text_fields(value: JSONValue) -> JSONObject:
     parts: list[JSONValue] = []
     for index, part in enumerate(as_list(as_object(value).get("content"))):
         text = as_object(part) if is_text(part) else {}
-        if extra := {name: item for name, item in text.items() if name not in _TEXT_FIELDS and item}:
+        if extra := _rest(text, _TEXT_FIELDS):
             parts.append({"part": index, **extra})
     return {"parts": parts} if parts else {}
 
