@@ -57,7 +57,7 @@ def resolve(id: UUID, request: AgentRequest, *, owner: str = "", attempt: int | 
     """Decide how a call is answered; raise `CallRefusal` if nothing may answer it.
 
     `owner` is the process that makes a live call; `attempt` is the start of the agent that makes the request. Raise
-    `SessionConflict` if rerun or agent have ended, or it was started again, and `CallInFlight` while its answer comes.
+    `SessionConflict` if that start or the rerun has ended, and `CallInFlight` while the answer comes.
     A recording contains what its app's policy allows, so the call is compared as it would be stored.
     """
     source = sources.source_of(id)

@@ -166,8 +166,9 @@ def values_of_fork(rerun: Rerun) -> Callable[[Kind, str, str], bool]:
         )
         if is_chosen or is_among(kind, new, overridden_values()):
             return True
-        is_of_provider = kind in ID_KINDS and any(exchange.has_own_id(new) for exchange in new_exchanges())
-        return has_changed() and not is_of_provider and not generator().explains(kind, old, new)
+        if not has_changed() or generator().explains(kind, old, new):
+            return False
+        return kind not in ID_KINDS or not any(exchange.has_own_id(new) for exchange in new_exchanges())
 
     return is_meant
 
@@ -177,8 +178,8 @@ def _generator(rerun: Rerun) -> Generator:
     run, names = rerun.source_run, [(str(kind), str(old), str(new)) for kind, old, new in rerun.names]
     if run.started_at is None or run.ended_at is None:
         return Generator(names=names)
-    earliest, latest = rerun.created_at - run.ended_at, datetime.now(UTC) - run.started_at
-    return Generator(names=names, earliest=earliest, latest=latest)
+    clock_shift = rerun.created_at - run.ended_at, datetime.now(UTC) - run.started_at
+    return Generator(names=names, clock_shift=clock_shift)
 
 
 @dataclass(frozen=True)
@@ -239,7 +240,11 @@ class Exchange:
 
     def has_own_id(self, value: str) -> bool:
         """Return whether the provider generated an id for the answer or one of its calls."""
-        return value in orjson.dumps(self._answer).decode() and value not in self.answer_text
+        return value in self._whole_answer_text and value not in self.answer_text
+
+    @cached_property
+    def _whole_answer_text(self) -> str:
+        return orjson.dumps(self._answer).decode()
 
     @property
     def cost_usd(self) -> Decimal | None:

@@ -34,13 +34,12 @@ _MILLISECONDS: Final = 100_000_000_000
 class Generator:
     """What is known of the values that a program generates.
 
-    `names` are its values so far that differed, as of a `Renaming`. Its clock moved by `earliest` to `latest` between
-    the executions; None if it is not known when the recording was made.
+    `names` are its values so far that differed, as of a `Renaming`. `clock_shift` is by how much its clock moved
+    between the executions, at least and at most; None if it is not known when the recording was made.
     """
 
     names: Sequence[tuple[str, str, str]] = ()
-    earliest: timedelta | None = None
-    latest: timedelta | None = None
+    clock_shift: tuple[timedelta, timedelta] | None = None
 
     def explains(self, kind: Kind, old: str, new: str) -> bool:
         """Return whether both values were generated, by the execution that has them."""
@@ -58,22 +57,16 @@ class Generator:
 
     def _is_of_clock(self, old: str, new: str) -> bool:
         before, after = _moment(old), _moment(new)
-        if before is None or after is None or self.earliest is None or self.latest is None:
+        if before is None or after is None or self.clock_shift is None:
             shapes = {written_times.shape(value) for kind, value, _ in self.names if kind in CLOCK_KINDS}
             return written_times.shape(old) in shapes
         slack = _SLACK + (_DAY if _is_date(before) else timedelta())
+        earliest, latest = self.clock_shift[0] - slack, self.clock_shift[1] + slack
+        shift = after - before
         if before.year == after.year == 1900:
             # A clock time without a date moves around the clock.
-            turns = range(-1, (self.latest + slack) // _DAY + 2)
-            return any(self._has_moved(after - before + turn * _DAY, slack) for turn in turns)
-        return self._has_moved(after - before, slack)
-
-    def _has_moved(self, shift: timedelta, slack: timedelta) -> bool:
-        return (
-            self.earliest is not None
-            and self.latest is not None
-            and (self.earliest - slack <= shift <= self.latest + slack)
-        )
+            return any(earliest <= shift + turn * _DAY <= latest for turn in range(-1, latest // _DAY + 2))
+        return earliest <= shift <= latest
 
 
 def _are_uuids(*values: str) -> bool:

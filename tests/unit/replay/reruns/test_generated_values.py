@@ -10,7 +10,7 @@ from replay.reruns.core.volatile_values.volatile_tokens import Kind
 
 RANDOM, OTHER_RANDOM = "0b0e7a3c-5f0e-4d2c-9a41-0c1d2e3f4a5b", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 HASH, OTHER_HASH = (str(uuid5(NAMESPACE_URL, text)) for text in ("billing", "shipping"))
-A_WEEK_LATER = Generator(earliest=timedelta(days=7), latest=timedelta(days=7, minutes=2))
+A_WEEK_LATER = Generator(clock_shift=(timedelta(days=7), timedelta(days=7, minutes=2)))
 
 
 @pytest.mark.parametrize(
