@@ -39,7 +39,7 @@ _LAST_EVENTS: Final = {
     "anthropic.messages": frozenset({"message_stop"}),
 }
 _EVENT_END: Final = re.compile(rb"\r\n\r\n|\n\n|\r\r")
-# APIs whose events are lines of JSON.
+# How the names of APIs begin whose events are lines of JSON.
 _LINE_APIS: Final = "ollama."
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
 # Members with alternative answers, of which agents may take any.
@@ -170,10 +170,10 @@ def error_text(body: JSONValue) -> str:
 
 def _event_data(api: str, body: bytes) -> Iterator[bytes]:
     """Yield the data of each event that is complete or almost: the last one may lack its empty line."""
-    lines: list[bytes] = []
     if api.startswith(_LINE_APIS):
         yield from (line for line in body.splitlines() if line)
         return
+    lines: list[bytes] = []
     for line in [*_LINE_END.split(body.removeprefix(BYTE_ORDER_MARK)), b""]:
         if line.startswith(b"data:"):
             lines.append(line[5:].removeprefix(b" "))

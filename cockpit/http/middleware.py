@@ -82,7 +82,8 @@ def bounded_queries(get_response: Handler) -> Handler:
 def security_headers(get_response: Handler) -> Handler:
     """Set security headers: no inline scripts, framing, sniffing or cross-site referrers; secure cookies over TLS.
 
-    What a view does not declare cacheable is stored by no cache: it may be a payload, and its reader's session end.
+    What a view does not declare cacheable is stored by no cache: it may be a payload, which would outlive the session
+    of its reader there.
     """
 
     def handle(request: HttpRequest) -> HttpResponse:

@@ -64,4 +64,4 @@ class CompressedParts(Mapping[str, bytes]):
 
 def _trim(data: bytes) -> bytes:
     """Return a copy: orjson and zstandard retain the whole buffer that they wrote into."""
-    return b"".join((data, b""))
+    return bytes(memoryview(data))

@@ -15,7 +15,7 @@ from unicodedata import category
 
 import orjson
 
-from traces.core.canonical import digest, digest_bytes
+from traces.core.canonical import digest, digest_bytes, escape_pointer
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.step_header import step_view
 from traces.provenance.hidden_content import has_gap
@@ -180,7 +180,7 @@ def scalars(value: JSONValue, path: str, shape: str) -> Iterator[tuple[str, str,
     if isinstance(value, dict):
         # In canonical order, as stored, so that it does not matter when provenance is computed.
         for key, item in sorted(value.items()):
-            name = key.replace("~", "~0").replace("/", "~1")
+            name = escape_pointer(key)
             yield from scalars(item, f"{path}/{name}", f"{shape}/{name}")
     elif isinstance(value, list):
         for index, item in enumerate(value):
@@ -196,7 +196,7 @@ def empty_values(value: JSONValue, path: str, shape: str) -> Iterator[tuple[str,
     """
     items: Iterable[tuple[str, str, JSONValue]] = ()
     if isinstance(value, dict):
-        names = ((key.replace("~", "~0").replace("/", "~1"), item) for key, item in sorted(value.items()))
+        names = ((escape_pointer(key), item) for key, item in sorted(value.items()))
         items = ((f"{path}/{name}", f"{shape}/{name}", item) for name, item in names)
     elif isinstance(value, list):
         items = ((f"{path}/{index}", f"{shape}/*", item) for index, item in enumerate(value))

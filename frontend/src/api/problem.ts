@@ -45,7 +45,7 @@ export async function problemFrom(response: Response): Promise<ProblemError> {
     title: statusText || "The server's response could not be read",
     status,
     code: status === 404 ? "not_found" : "internal_error",
-    detail: `The server responded with ${status} ${statusText}${url && ` to ${new URL(url).pathname}`}.`,
+    detail: `The server responded with ${[status, statusText].join(" ").trim()}${url && ` to ${new URL(url).pathname}`}.`,
     where: "",
     retryable: status === 429 || status >= 500,
     request_id: response.headers.get("X-Request-ID") ?? "",

@@ -169,11 +169,11 @@ def _settings(runs: RunPair, root: Root) -> Iterator[Change]:
     names = [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
     is_query = root.facet is not None and root.facet.kind == "query"
     own = [name for name in names if (name == "query") == is_query]
-    has_edit = _edit(runs, root, is_beside=False) is not None
+    has_edit, is_beside = _has_edit(runs, root), _has_edit(runs, root, is_beside=True)
     settable = [name for name in own if name in _RETRIEVAL and None not in (left.get(name), right.get(name))]
     for name in settable:
         title = titles.setting(name, left.get(name), right.get(name))
-        if _edit(runs, root, is_beside=True) is not None:
+        if is_beside:
             yield untestable(root, Obstacle.SAME_PLACE, title=title, name=name)
         else:
             yield set_to(runs, root, "retrieval", name, left[name], right[name], title=title)
@@ -186,16 +186,16 @@ def _settings(runs: RunPair, root: Root) -> Iterator[Change]:
         )
 
 
-def _edit(runs: RunPair, root: Root, *, is_beside: bool) -> Facet | None:
-    """The documents of a search with other settings whose texts were edited: no run recorded one without the other.
+def _has_edit(runs: RunPair, root: Root, *, is_beside: bool = False) -> bool:
+    """True if a search with other settings found documents with edited texts: no run recorded one without the other.
 
     `is_beside`: only if one search also found documents that the other has not.
     """
     facets = runs.examination.loaded_pairs.facets.get(root.pair.place, ())
     if {facet.kind for facet in facets if facet.part != "output"} != {"settings"}:
-        return None
+        return False
     edits = (facet for facet in facets if has_edited_documents(facet, same_query=True))
-    return next((facet for facet in edits if not (is_beside and has_edited_documents(facet))), None)
+    return any(not (is_beside and has_edited_documents(facet)) for facet in edits)
 
 
 def _arguments(runs: RunPair, root: Root) -> Iterator[Change]:
@@ -223,10 +223,10 @@ def _documents(runs: RunPair, root: Root) -> Iterator[Change]:
     if facet is None or facet.base is None or facet.candidate is None:
         yield from _outputs(runs, root)
         return
-    if _edit(runs, root, is_beside=True) is None:
-        yield set_to(runs, root, "retrieval", "documents", facet.base, facet.candidate)
-    else:
+    if _has_edit(runs, root, is_beside=True):
         yield _text_edits(runs, root, facet)
+    else:
+        yield set_to(runs, root, "retrieval", "documents", facet.base, facet.candidate)
 
 
 def _text_edits(runs: RunPair, root: Root, facet: Facet) -> Change:

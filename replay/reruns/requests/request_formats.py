@@ -198,8 +198,8 @@ class _Messages:
         return {**fields, "content": [_with_result(block, "tool_use_id", "content", results) for block in blocks]}
 
 
-class _OllamaChat:
-    """Ollama's chat."""
+class _OllamaChat(_Chat):
+    """Ollama's chat, with tools and results as in OpenAI's."""
 
     spellings: Mapping[str, str] = {"max_tokens": "num_predict"}
     parameters = "options"
@@ -210,13 +210,6 @@ class _OllamaChat:
         system, messages = _edit_messages(input, groups, edits, lambda message: [ollama_protocol.message_body(message)])
         prompt: list[JSONValue] = [{"role": "system", "content": system}] if system else []
         return {**body, "messages": [*prompt, *messages]}
-
-    def with_results(self, body: JSONObject, results: Mapping[str, str]) -> JSONObject:
-        messages = [_with_result(message, "tool_call_id", "content", results) for message in _items(body, "messages")]
-        return {**body, "messages": messages}
-
-    def tool(self, tool: JSONObject) -> JSONObject:
-        return openai_protocol.tool_body(tool)
 
     def response_format(self, format: JSONValue) -> JSONObject:
         return ollama_protocol.format_body(format)
