@@ -2,8 +2,8 @@
 
 import os
 import random
+import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,8 @@ from tests.services.warm_start import WarmProcess
 pytestmark = pytest.mark.own_store
 RUNS = 24
 KILLS = 4
+# A purge of these runs has about 1,400: each is killed before the purge ends.
+MOMENTS = 300
 _SET_UP = """
 import os, sys
 os.environ["DJANGO_SETTINGS_MODULE"] = "cockpit.settings"
@@ -36,9 +38,27 @@ for number in range({RUNS}):
     ids.append(services.record(replace(run, steps=steps)).run_id)
 deletions.delete(ids[: {RUNS // 2}], by="test", at_once=True)
 """
+# Is killed before a statement or the removal of a file, so that the moment does not depend on the speed of the machine.
 _PURGE = """
-print("ready", flush=True)
-purge.remove_due()
+import signal
+from django.db import connection
+
+moments_left = {moment}
+
+def pass_moment(event, *_):
+    global moments_left
+    if event in ("statement", "os.remove"):
+        moments_left -= 1
+        if not moments_left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+def count_statement(execute, *arguments):
+    pass_moment("statement")
+    return execute(*arguments)
+
+sys.addaudithook(pass_moment)
+with connection.execute_wrapper(count_statement):
+    purge.remove_due()
 """
 _CHECK = f"""
 purge.remove_due()
@@ -55,16 +75,10 @@ assert not Artifact.objects.exists() and not ArtifactUse.objects.exists()
 def test_killed_purge_is_continued(tmp_path: Path) -> None:
     dice = random.Random(5)
     _run(tmp_path, _FILL)
-    kills = 0
     for _ in range(KILLS):
-        process = _start(tmp_path, _PURGE)
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"ready\n"
-        time.sleep(dice.random() * 0.4)
-        kills += process.poll() is None
-        process.kill()
-        process.communicate()
-    assert kills > 0
+        process = _start(tmp_path, _PURGE.format(moment=dice.randint(1, MOMENTS)))
+        _, error = process.communicate()
+        assert process.returncode == -signal.SIGKILL, error.decode()
     _run(tmp_path, _CHECK)
     files = [path for path in (tmp_path / "artifacts").rglob("*") if path.is_file()]
     assert files == []
