@@ -128,12 +128,13 @@ def _may_be_returned(
 
 
 def _text_at(node: Node, item: UnexplainedContent, payload: Callable[[str], JSONValue]) -> str:
-    """Text of an input with the content; empty for settings and schemas."""
+    """Text or number of an input with the content; empty for settings and schemas."""
     try:
         value = resolve_pointer(payload(node.input_ref), item.path)
     except LookupError:
         return ""
-    return value if isinstance(value, str) else ""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return str(value) if is_number or isinstance(value, str) else ""
 
 
 def _shares_words(text: str, change: Change, other_outputs: Iterable[JSONValue]) -> bool:

@@ -99,13 +99,21 @@ def test_number_may_be_computed_from_one_that_both_answers_have() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "count", "is_shown"), [("301", 1, False), ("page 301", 1, False), ("page 301", 2, True), ("page", 1, True)]
+    ("text", "count", "is_shown"),
+    [
+        ("301", 1, False),
+        (301, 1, False),
+        ("page 301", 1, False),
+        ("page 301", 2, True),
+        (301, 2, True),
+        ("page", 1, True),
+    ],
 )
-def test_number_may_be_equal_by_chance(text: str, count: int, is_shown: bool) -> None:
+def test_number_may_be_equal_by_chance(text: str | int, count: int, is_shown: bool) -> None:
     desk = Node(id=uuid4(), no=1, type=StepType.MODEL, name="desk", output_ref="C-300 is lost.")
     writer = Node(id=uuid4(), no=2, type=StepType.MODEL, name="writer", input_ref="request")
     change = Change(node=desk, original=_answer(desk.output_ref), current=_answer("Nothing is known."))
-    item = UnexplainedContent(path="/messages/0/content", first_step=2, snippet=text, digest="d")
+    item = UnexplainedContent(path="/messages/0/content", first_step=2, snippet=str(text), digest="d")
     others = [witness([step(1, "desk", ref), step(2, "writer", "", "d")], {("model", "desk", 1): 1}) for ref in "ab"]
 
     def payload(ref: str) -> JSONValue:
