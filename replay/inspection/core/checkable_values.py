@@ -31,6 +31,7 @@ _TOKEN: Final = re.compile(
     r"(?P<iso>\b\d{4}-\d\d-\d\d)(?:T\S*)?"
     rf"|\b(?P<month>{_MONTH})\.? (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\b"
     rf"|\b(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month2>{_MONTH})\b"
+    r"|(?P<full_hour>\b\d{1,2})[^\S\n]?(?P<half2>[ap])\.?m\b"
     # Of twelve hours, the half of the day may follow.
     r"|(?P<hour>\b\d{1,2}):(?P<minute>\d\d)(?:(?=(?::\d\d)?[^\S\n]?(?P<half>[ap])\.?m\b)|\b)"
     r"|(?<![^\W\d_])(?P<word>[^\W_]*\d[^\W_]*(?:[-_.:/][^\W_]+)*(?<![.:/])|[^\W\d_]+(?:[-_][^\W_]*\d[^\W_]*)+)",
@@ -42,7 +43,14 @@ _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 # Of the whole part of a number, and characters of all of it.
 _MOST_DIGITS: Final = 12
 _LONGEST_NUMBER: Final = 40
-_GROUP_COMMA: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+# Commas, apostrophes, and spaces that do not break lines.
+_GROUP_MARK: Final = re.compile(r"(?<=\d)[,'\u2019\u00a0\u2009\u202f](?=\d{3}(?!\d))")
+# Points between groups, and a comma before the fraction.
+_CONTINENTAL: Final = re.compile(r"(?<![\d.,])(\d{1,3}(?:\.\d{3})+),(\d{1,2})(?![\d,])")
+# A unit or a currency may be written with or without a space; longer numbers are ids.
+_WITH_UNIT: Final = re.compile(r"(?:(?:chf|eur|gbp|usd)(?=\d)|(?=\d))(\d{1,5}(?:\.\d+)?)[a-z]{0,3}")
+_NUMERIC_DATE: Final = re.compile(r"\b(\d{1,2})([/.])(\d{1,2})\2(?:\d\d){1,2}\b")
+_SEPARATORS: Final = re.compile(r"[-_.:/]")
 _LIST_MARKER: Final = re.compile(r"^[^\S\n]*+(?:step )?\d{1,2}[.):](?=\s)", re.IGNORECASE | re.MULTILINE)
 _DIGITS: Final = re.compile(r"\d{3,}")
 _RUN: Final = re.compile(r"\d{2,}")
@@ -57,8 +65,13 @@ def tokens(text: str) -> Iterator[tuple[str, str]]:
 
 
 def without_punctuation(text: str) -> str:
-    """Text without list markers, and without commas between the digits of a number."""
-    return _GROUP_COMMA.sub("", _LIST_MARKER.sub(" ", text))
+    """Text without list markers, and without marks between the groups of digits of a number."""
+    return _GROUP_MARK.sub("", _CONTINENTAL.sub(_with_point, _LIST_MARKER.sub(" ", text)))
+
+
+def _with_point(match: re.Match[str]) -> str:
+    """`1.234,50` as 1234.50."""
+    return f"{match[1].replace('.', '')}.{match[2]}"
 
 
 def tokens_in(text: str) -> Iterator[tuple[str, str, int]]:
@@ -72,21 +85,27 @@ def tokens_in(text: str) -> Iterator[tuple[str, str, int]]:
         elif (iso := match["iso"]) is not None:
             yield iso[5:], iso, at
             yield iso[:4], iso, at
-        elif match["half"] is not None:
-            yield _time_of_day(match), spelling, at
+        elif (half := match["half"] or match["half2"]) is not None:
+            yield _time_of_day(match["hour"] or match["full_hour"], match["minute"] or "00", half), spelling, at
         else:
             yield plain(spelling), spelling, at
 
 
-def _time_of_day(match: re.Match[str]) -> str:
-    """Time of 24 hours: `08:30 PM` is 20:30, and `12:15 AM` is 00:15."""
-    hour = int(match["hour"]) % 12 + (12 if match["half"].lower() == "p" else 0)
-    return f"{hour:02}:{match['minute']}"
+def _time_of_day(hour: str, minute: str, half: str) -> str:
+    """Time of 24 hours: `08:30 PM` is 20:30, `10 pm` is 22:00, and `12:15 AM` is 00:15."""
+    return f"{int(hour) % 12 + (12 if half.lower() == 'p' else 0):02}:{minute}"
 
 
 def times_in(text: str) -> list[str]:
     """Times in moments such as `2024-05-25T20:30:00Z`, which are quoted alone."""
     return _MOMENT.findall(text)
+
+
+def days_in(text: str) -> Iterator[str]:
+    """Month and day of numeric dates such as `3/14/2026` and `14.03.2026`, in both orders where both are possible."""
+    for match in _NUMERIC_DATE.finditer(text):
+        one, other = int(match[1]), int(match[3])
+        yield from (f"{month:02}-{day:02}" for month, day in ((one, other), (other, one)) if month <= len(_NAMES))
 
 
 def plain(word: str) -> str:
@@ -101,17 +120,25 @@ def plain(word: str) -> str:
 def parts(token: str) -> Iterator[str]:
     """A value and the pieces of it that may be quoted alone: `credit_card_9513` contains 9513."""
     yield token
+    yield joined(token)
     if not _NUMBER.fullmatch(token):
         yield from pieces(token)
         yield from _DIGITS.findall(token)
 
 
 def pieces(token: str) -> list[str]:
-    """Pieces of a value between separators that contain a digit; empty for a plain number."""
+    """Pieces of a value with a digit: between separators, or without a unit; empty for a plain number."""
     if _NUMBER.fullmatch(token):
         return []
-    split = [plain(piece) for piece in re.split(r"[-_.:/]", token) if any(c.isdigit() for c in piece)]
+    if measure := _WITH_UNIT.fullmatch(token):
+        return [plain(measure[1])]
+    split = [plain(piece) for piece in _SEPARATORS.split(token) if any(c.isdigit() for c in piece)]
     return split if split != [token] else []
+
+
+def joined(token: str) -> str:
+    """An id without separators: `a1042` for `a-1042`. A number keeps its point."""
+    return token if _NUMBER.fullmatch(token) else _SEPARATORS.sub("", token)
 
 
 def endings(token: str) -> Iterator[str]:

@@ -8,8 +8,10 @@ from typing import Final
 
 from replay.inspection.core.checkable_values import (
     Leaf,
+    days_in,
     endings,
     is_telling,
+    joined,
     leaves,
     number,
     parts,
@@ -29,6 +31,8 @@ _MAX_VALUES: Final = 5  # values in a title
 _MAX_LATEST: Final = 200  # latest amounts that a claim may be computed from
 _MAX_FACTOR: Final = 12
 _MAX_ADDENDS: Final = 12
+# 0.15 is stated as 15 %, and 250 cents as 2.50.
+_PERCENT: Final = 100
 _MAX_WORDS: Final = 4  # an argument with more words is prose, not a value
 _EXAMPLE: Final = re.compile(
     r"(?:e\.\s?g\.|for example|for instance|such as|looks? like|format|placeholder)[^.!?]*$|\blike\W*$", re.IGNORECASE
@@ -75,6 +79,7 @@ class _KnownValues:
         amounts: list[int] = []
         for _, text in leaves(value, left_out):
             self.values.update(times_in(text))
+            self.values.update(days_in(text))
             for token, _ in tokens(text):
                 if (amount := _amount(token)) is not None:
                     amounts.append(amount)
@@ -86,7 +91,7 @@ class _KnownValues:
 
     def supports(self, token: str, sums: Collection[int]) -> bool:
         """True if a value is known, whole or in pieces, or computed from known ones; `sums` are those of its text."""
-        if token in self.values or not is_telling(token):
+        if token in self.values or joined(token) in self.values or not is_telling(token):
             return True
         if (token_pieces := pieces(token)) and all(
             piece in self.values or not is_telling(piece) for piece in token_pieces
@@ -104,7 +109,8 @@ class _KnownValues:
     def _is_computed(self, amount: int) -> bool:
         """True if an amount is computed from two of the latest amounts, or is a small multiple of one."""
         amounts = self.amounts
-        if any(amount % times == 0 and amount // times in amounts for times in range(2, _MAX_FACTOR + 1)):
+        factors = (*range(2, _MAX_FACTOR + 1), _PERCENT)
+        if any(amount % times == 0 and amount // times in amounts for times in factors) or amount * _PERCENT in amounts:
             return True
         return any(
             amount - latest in amounts or amount + latest in amounts

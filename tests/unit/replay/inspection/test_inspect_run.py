@@ -193,6 +193,37 @@ def test_time_may_be_stated_in_twelve_hours(recorded: str, stated: str, *, is_su
     assert bool(claims) is not is_supported
 
 
+@pytest.mark.parametrize(
+    ("recorded", "stated", "is_supported"),
+    [
+        ("1234.50", "1'234.50", True),
+        ("1234.50", "1.234,50 euros", True),
+        ("1234.50", "1.243,50 euros", False),
+        ("12.75 kg", "12.75kg", True),
+        ("16GiB", "16 GiB", True),
+        ("499", "USD499", True),
+        ("250 ms", "350ms", False),
+        ("a rate of 0.15", "15 %", True),
+        ("a rate of 15%", "0.15", True),
+        ("a rate of 0.15", "18 %", False),
+        ("open until 22:00", "10 PM", True),
+        ("open until 10pm", "22:00", True),
+        ("open until 22:00", "11 PM", False),
+        ("3/14/2026", "March 14", True),
+        ("14.03.2026", "2026-03-14", True),
+        ("3/14/2026", "2026-03-19", False),
+        ("room A1042", "A-1042", True),
+        ("room A-1042", "A1043", False),
+        # Another id with the same digits is not the same value.
+        ("credit_card_9502127", "W9502127", False),
+    ],
+)
+def test_value_may_be_stated_in_another_notation(recorded: str, stated: str, *, is_supported: bool) -> None:
+    note = ToolCall("read_note", {"id": "next"}, {"note": recorded})
+    claims = places_of(desk(note, Reply(f"It says {stated}.")), PlaceKind.UNSUPPORTED_CLAIM)
+    assert bool(claims) is not is_supported
+
+
 def test_rounded_amount_is_supported() -> None:
     """Floats leave fractions that nobody states."""
     payment = ToolCall("pay_order", {"id": "W-4410"}, '{"amount": 14.060000000000002, "fee": 3.456}')
