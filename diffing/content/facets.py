@@ -1,5 +1,6 @@
 """Facets of a pair: the differences of its payloads, and the parts that are lost. Pure."""
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -62,13 +63,27 @@ def facets(pair: Pair, payloads: Payloads, ignoring: IgnoreRules = NO_RULES) -> 
 
 
 def _is_difference(facet: Facet) -> bool:
-    """True if values differ by content, and outputs in more than spaces, line ends and the encoding of characters."""
+    """True if values differ by content, and outputs in more than spaces, line ends and the encoding of characters.
+
+    Outputs that are JSON also may differ in spaces between their parts and in the order of members.
+    """
     if facet.form == "values":
         return differ(facet.base, facet.candidate)
     if facet.form == "text" and facet.part == "output":
-        texts = [normalise(text) if isinstance(text, str) else text for text in (facet.base, facet.candidate)]
+        texts = [_without_form(text) if isinstance(text, str) else text for text in (facet.base, facet.candidate)]
         return texts[0] != texts[1]
     return True
+
+
+def _without_form(text: str) -> str:
+    """The normalised text, or its compact form with sorted members if all of it is a JSON object or list."""
+    if text.lstrip()[:1] not in {"{", "["}:
+        return normalise(text)
+    try:
+        # Not orjson: integers of more than 64 bits would lose digits, and others be called equal.
+        return json.dumps(json.loads(text), sort_keys=True)
+    except (ValueError, RecursionError):
+        return normalise(text)
 
 
 def _is_unrecorded(*steps: SideStep) -> bool:

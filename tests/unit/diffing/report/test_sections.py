@@ -127,6 +127,23 @@ def test_equal_words_are_no_difference(answer: str) -> None:
     assert report.attribution.verdict == "no_difference"
 
 
+@pytest.mark.parametrize(
+    ("answer", "is_equal"),
+    [
+        ('{\n  "id": 12345678901234567890123,\n  "ok": true\n}', True),
+        ('{"ok":true,"id":12345678901234567890123}', True),
+        # Beyond the digits of a float.
+        ('{"ok":true,"id":12345678901234567890124}', False),
+        ('{"ok":1,"id":12345678901234567890123}', False),
+        ('{"ok":true,"id":12345678901234567890123}!', False),
+    ],
+)
+def test_answer_with_same_json_is_no_difference(answer: str, is_equal: bool) -> None:
+    first = '{"id": 12345678901234567890123, "ok": true}'
+    runs = [[agent(), model([user("Q")], reply(text)), output(text)] for text in (first, answer)]
+    assert (diff_of(*runs).attribution.verdict == "no_difference") is is_equal
+
+
 def test_same_json_in_another_form_is_no_difference() -> None:
     results: list[JSONValue] = ['{"a": 1}', {"a": 1}]
     base, candidate = ([tool("get", "c", {"x": 1}, result), output("A")] for result in results)
