@@ -104,8 +104,8 @@ def times_in(text: str) -> list[str]:
 def days_in(text: str) -> Iterator[str]:
     """Month and day of numeric dates such as `3/14/2026` and `14.03.2026`, in both orders where both are possible."""
     for match in _NUMERIC_DATE.finditer(text):
-        one, other = int(match[1]), int(match[3])
-        yield from (f"{month:02}-{day:02}" for month, day in ((one, other), (other, one)) if month <= len(_NAMES))
+        first, second = int(match[1]), int(match[3])
+        yield from (f"{month:02}-{day:02}" for month, day in ((first, second), (second, first)) if month <= len(_NAMES))
 
 
 def plain(word: str) -> str:
@@ -120,7 +120,7 @@ def plain(word: str) -> str:
 def parts(token: str) -> Iterator[str]:
     """A value and the pieces of it that may be quoted alone: `credit_card_9513` contains 9513."""
     yield token
-    yield joined(token)
+    yield without_separators(token)
     if not _NUMBER.fullmatch(token):
         yield from pieces(token)
         yield from _DIGITS.findall(token)
@@ -136,7 +136,7 @@ def pieces(token: str) -> list[str]:
     return split if split != [token] else []
 
 
-def joined(token: str) -> str:
+def without_separators(token: str) -> str:
     """An id without separators: `a1042` for `a-1042`. A number keeps its point."""
     return token if _NUMBER.fullmatch(token) else _SEPARATORS.sub("", token)
 

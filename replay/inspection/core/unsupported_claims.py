@@ -11,7 +11,6 @@ from replay.inspection.core.checkable_values import (
     days_in,
     endings,
     is_telling,
-    joined,
     leaves,
     number,
     parts,
@@ -20,6 +19,7 @@ from replay.inspection.core.checkable_values import (
     tokens,
     tokens_in,
     without_punctuation,
+    without_separators,
 )
 from replay.inspection.core.places import ANSWERS, CONTAINERS, Place, PlaceKind, StepContent, quote
 from traces.core.json_access import as_list, as_object, as_text, has_object, member
@@ -91,7 +91,7 @@ class _KnownValues:
 
     def supports(self, token: str, sums: Collection[int]) -> bool:
         """True if a value is known, whole or in pieces, or computed from known ones; `sums` are those of its text."""
-        if token in self.values or joined(token) in self.values or not is_telling(token):
+        if token in self.values or without_separators(token) in self.values or not is_telling(token):
             return True
         if (token_pieces := pieces(token)) and all(
             piece in self.values or not is_telling(piece) for piece in token_pieces
