@@ -6,12 +6,12 @@ the run: later requests of a conversation, which repeat it in their history, are
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 import orjson
 
+from traces.core.gc_pause import without_pauses
 from traces.models import Step
 from traces.payloads.digest_packing import part_digests
 from traces.search.tokens import fold
@@ -24,18 +24,22 @@ _PAYLOADS: Final = ("input_ref", "output_ref", "attributes_ref")
 _COLUMNS: Final = ("name", "summary", "error", "provider", "model", "tool_name", "call_id", "external_id", "type")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Part:
+# A text to find, folded, and the bit of its word.
+_Needle = tuple[int, str]
+
+
+class _Part(NamedTuple):
     """The words in an artifact, one bit per word, and the artifacts that it refers to."""
 
     words: int
     refers_to: Sequence[str]
 
 
+@without_pauses()
 def find_steps(run_id: UUID, words: Sequence[str]) -> set[int]:
     """Return the numbers of the steps that contain all of these words, without regard to case and accents."""
     all_words = (1 << len(words)) - 1
-    needles = [(fold(word), fold(orjson.dumps(word)[1:-1].decode())) for word in words]
+    needles = list(_needles(words))
     rows = list(
         Step.objects.filter(run_id=run_id).order_by("sequence_no").values_list("sequence_no", *_PAYLOADS, *_COLUMNS)
     )
@@ -52,7 +56,14 @@ def find_steps(run_id: UUID, words: Sequence[str]) -> set[int]:
     return matches
 
 
-def _parts(digests: set[str], needles: Sequence[tuple[str, str]]) -> dict[str, _Part]:
+def _needles(words: Sequence[str]) -> Iterator[_Needle]:
+    """Yield each word, plain and, where that differs, escaped as in JSON."""
+    for index, word in enumerate(words):
+        for form in {fold(word), fold(orjson.dumps(word)[1:-1].decode())}:
+            yield 1 << index, form
+
+
+def _parts(digests: set[str], needles: Sequence[_Needle]) -> dict[str, _Part]:
     """Search every artifact of these payloads; missing and damaged ones are skipped."""
     parts: dict[str, _Part] = {}
     while digests:
@@ -63,14 +74,19 @@ def _parts(digests: set[str], needles: Sequence[tuple[str, str]]) -> dict[str, _
     return parts
 
 
-def _search(data: bytes, needles: Sequence[tuple[str, str]]) -> _Part:
-    text = _REFERENCE.sub(b"", data) if _REFERENCE_MARK in data else data
-    return _Part(words=_words_in(fold(text.decode(errors="replace")), needles), refers_to=part_digests(data))
+def _search(data: bytes, needles: Sequence[_Needle]) -> _Part:
+    if _REFERENCE_MARK not in data:
+        return _Part(_words_in(fold(data.decode(errors="replace")), needles), ())
+    text = _REFERENCE.sub(b"", data).decode(errors="replace")
+    return _Part(_words_in(fold(text), needles), part_digests(data))
 
 
-def _words_in(text: str, needles: Sequence[tuple[str, str]]) -> int:
-    """Return the words in a text, plain or escaped as in JSON."""
-    return sum(1 << index for index, (word, json_word) in enumerate(needles) if word in text or json_word in text)
+def _words_in(text: str, needles: Sequence[_Needle]) -> int:
+    words = 0
+    for bit, form in needles:
+        if form in text:
+            words |= bit
+    return words
 
 
 def _new_parts(refs: Iterable[str], parts: dict[str, _Part], visits: set[str]) -> Iterator[_Part]:
