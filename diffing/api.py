@@ -1,14 +1,10 @@
 """REST API of diffs."""
 
-from collections.abc import Iterable
 from uuid import UUID
 
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
-from rest_framework.negotiation import BaseContentNegotiation
-from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -25,25 +21,13 @@ from traces.core.vocabulary import CommentKind
 from traces.errors import InvalidQuery
 from traces.http.bodies import parse_body
 from traces.http.idempotency import check_key
+from traces.http.negotiation import AnyMediaType
 from traces.http.paging import yes_or_no
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 from traces.runs.queries import find_run
 
 _FORMAT_NAMES = ("json", "md", "html")
 FORMAT_PARAMETER = OpenApiParameter("format", str, enum=_FORMAT_NAMES, description="`html` is one self-contained file.")
-
-
-class FixedNegotiation(BaseContentNegotiation):
-    """Content negotiation that leaves `format` to the views; problems are always JSON."""
-
-    def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser | None:
-        return next(iter(parsers), None)
-
-    def select_renderer(
-        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
-    ) -> tuple[BaseRenderer, str]:
-        renderer = next(iter(renderers))
-        return renderer, renderer.media_type
 
 
 class DiffsView(APIView):
@@ -90,7 +74,7 @@ class DiffsView(APIView):
 class DiffView(APIView):
     """One report."""
 
-    content_negotiation_class = FixedNegotiation
+    content_negotiation_class = AnyMediaType
 
     @extend_schema(
         operation_id="diffs_retrieve",

@@ -30,6 +30,7 @@ urlpatterns = [
     path("replays/<str:id>/answer", api.AnswerView.as_view()),
     path("experiments/preview", experiments.ExperimentPreviewView.as_view()),
     path("experiments", experiments.ExperimentsView.as_view()),
+    path("experiments/<str:id>.csv", experiments.ExperimentTableView.as_view()),
     path("experiments/<str:id>", experiments.ExperimentDetailView.as_view()),
     path("experiments/<str:id>/cancel", experiments.ExperimentCancelView.as_view()),
     path("bisections/preview", bisecting.BisectPreviewView.as_view()),

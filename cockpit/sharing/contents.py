@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from uuid import UUID
 
+from replay.experiments import queries as experiments
+from replay.experiments.core.schemas import ExperimentRowView, ExperimentView
 from replay.fork_tree import queries as trees
 from replay.fork_tree.core.schemas import RunTree, TreeRun
 from replay.sessions import queries as replays
@@ -45,8 +47,7 @@ def replay_content(session: UUID) -> SessionView:
 def tree_content(root: Run) -> RunTree:
     """The forks of a run, without links to their replays and reports. Deleted ones have no words."""
     tree = trees.tree(root)
-    ids = [run.id for run in tree.runs]
-    deleted_ids = set(Deletion.objects.filter(run__in=ids).values_list("run_id", flat=True))
+    deleted_ids = _deleted([run.id for run in tree.runs])
     return tree.model_copy(update={"runs": [_tree_run(run, deleted_ids) for run in tree.runs]})
 
 
@@ -55,3 +56,21 @@ def _tree_run(run: TreeRun, deleted_ids: Collection[UUID]) -> TreeRun:
     if run.id in deleted_ids:
         changes |= {**_NO_CAPTION, "name": DELETED_NAME, "outcome_reason": "", "origin_name": "", "checks": None}
     return run.model_copy(update=changes)
+
+
+def experiment_content(id: UUID) -> ExperimentView:
+    """The figures and answers of an experiment, without links to its runs and reports. Deleted ones have no words."""
+    view = experiments.view(experiments.find(id))
+    deleted_ids = _deleted([row.run for row in view.results if row.run is not None])
+    return view.model_copy(update={"results": [_experiment_row(row, deleted_ids) for row in view.results]})
+
+
+def _experiment_row(row: ExperimentRowView, deleted_ids: Collection[UUID]) -> ExperimentRowView:
+    changes: dict[str, object] = {"run": None, "diff": None}
+    if row.run in deleted_ids:
+        changes |= {"answer": "", "error": "", "checks": None}
+    return row.model_copy(update=changes)
+
+
+def _deleted(ids: Collection[UUID]) -> set[UUID]:
+    return set(Deletion.objects.filter(run__in=ids).values_list("run_id", flat=True))

@@ -37,7 +37,7 @@ class SharesView(APIView):
         operation_id="share", parameters=[KEY], request=SubjectShareRequest, responses={201: ShareView, **PROBLEMS}
     )
     def post(self, request: Request) -> Response:
-        """Create a link to a run, a tree, a replay or a report. Its address is in this response only."""
+        """Create a link to a run, a tree, a replay, a report or an experiment. Its address is in this response only."""
         body = parse_body(SubjectShareRequest, request.data)
         return _create(request, find_subject(body.kind, body.subject), body)
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from cockpit.sharing.subjects import is_visible
 from diffing import queries as diffs
+from replay.experiments import queries as experiments
 from replay.fork_tree import queries as trees
 from replay.sessions import queries as replays
 from traces.core.schema import LabelCounts
@@ -86,11 +87,22 @@ def _tree(id: UUID) -> _Preview:
     )
 
 
+def _experiment(id: UUID) -> _Preview:
+    view = experiments.view(experiments.find(id))
+    passed, verdicts = (sum(getattr(cell, name) for cell in view.aggregates) for name in ("passed", "verdicts"))
+    return _Preview(
+        f"Experiment: {_count(view.cells, 'combination')} of settings",
+        f"An agent run, replayed {_count(view.rows, 'time')} from step {view.fork_sequence_no}."
+        + (f" {passed} of {verdicts} passed every check." if verdicts else ""),
+    )
+
+
 _PREVIEWS: Final[dict[ShareKind, Callable[[UUID], _Preview]]] = {
     ShareKind.DIFF: _diff,
     ShareKind.RUN: _run,
     ShareKind.REPLAY: _replay,
     ShareKind.TREE: _tree,
+    ShareKind.EXPERIMENT: _experiment,
 }
 
 

@@ -15,16 +15,18 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from cockpit.sharing.contents import replay_content, run_content, tree_content
+from cockpit.sharing.contents import experiment_content, replay_content, run_content, tree_content
 from cockpit.sharing.schemas import SharedDocument
 from cockpit.sharing.subjects import covered_run
 from cockpit.sharing.visits import TICKET, SharedView, check_ticket, open_link
-from diffing.api import FORMAT_PARAMETER, FixedNegotiation, format_name, report_response
+from diffing.api import FORMAT_PARAMETER, format_name, report_response
 from diffing.schemas.report import DiffReport
+from replay.experiments.core.schemas import ExperimentView
 from replay.fork_tree.core.schemas import RunTree
 from replay.sessions.schemas import SessionView
 from traces.core.vocabulary import ShareKind
 from traces.errors import InvalidQuery
+from traces.http.negotiation import AnyMediaType
 from traces.http.paging import page_of
 from traces.http.responses import PROBLEMS, query
 from traces.http.search_words import words_of
@@ -42,7 +44,7 @@ from traces.transcripts.schemas import Transcript
 class SharedSubjectView(SharedView):
     """What a share link opens, for programs."""
 
-    content_negotiation_class = FixedNegotiation
+    content_negotiation_class = AnyMediaType
 
     @extend_schema(
         operation_id="share_retrieve",
@@ -55,7 +57,7 @@ class SharedSubjectView(SharedView):
         },
     )
     def get(self, request: Request, token: str) -> HttpResponse:
-        """Count a view, and return the subject of a link: a report (in any format), a run, a replay or a tree."""
+        """Count a view, and return the subject of a link; a report in any format."""
         form = format_name(request)
         link = open_link(request, token)
         if link.kind == ShareKind.DIFF:
@@ -101,6 +103,15 @@ class SharedTreeView(SharedView):
     def get(self, request: Request, token: str, id: UUID) -> Response:
         """Return the tree of a link; `id`: its recorded run."""
         return Response(tree_content(_run(_check_subject(request, token, ShareKind.TREE, id))))
+
+
+class SharedExperimentView(SharedView):
+    @extend_schema(
+        operation_id="get_shared_experiment", parameters=[TICKET], responses={200: ExperimentView, **PROBLEMS}
+    )
+    def get(self, request: Request, token: str, id: UUID) -> Response:
+        """Return the experiment of a link."""
+        return Response(experiment_content(_check_subject(request, token, ShareKind.EXPERIMENT, id)))
 
 
 class SharedRunView(SharedView):
@@ -177,10 +188,11 @@ class SharedStepView(SharedView):
         return Response(runs.step_detail(step))
 
 
-_DOCUMENTS: Final[dict[ShareKind, Callable[[UUID], RunDetail | SessionView | RunTree]]] = {
+_DOCUMENTS: Final[dict[ShareKind, Callable[[UUID], RunDetail | SessionView | RunTree | ExperimentView]]] = {
     ShareKind.RUN: lambda id: run_content(_run(id)),
     ShareKind.REPLAY: replay_content,
     ShareKind.TREE: lambda id: tree_content(_run(id)),
+    ShareKind.EXPERIMENT: experiment_content,
 }
 
 

@@ -7,8 +7,9 @@ from diffing import queries as diffs
 from diffing.models import DiffReport
 from diffing.schemas.report import DiffStatus
 from replay.core.vocabulary import FINAL_STATUSES
+from replay.experiments import queries as experiments
 from replay.fork_tree import queries as trees
-from replay.models import ReplaySession
+from replay.models import Experiment, ReplaySession
 from replay.sessions import queries as replays
 from traces.core.vocabulary import ShareKind
 from traces.errors import NotFound, ProblemError
@@ -18,7 +19,7 @@ from traces.sharing.links import Subject
 
 
 class NotEnded(ProblemError):
-    """A replay that has no result yet."""
+    """A replay or an experiment that has no result yet."""
 
     code = "conflict"
     status = 409
@@ -39,16 +40,21 @@ def find_subject(kind: ShareKind, id: UUID) -> Subject:
         case ShareKind.DIFF:
             report = diffs.find(id)
             return Subject(kind, report.id, report.candidate_id)
+        case ShareKind.EXPERIMENT:
+            experiment = experiments.find(id)
+            return Subject(kind, experiment.id, experiment.source_run_id)
 
 
 def check_complete(subject: Subject) -> None:
-    """Raise an error for a replay or a report without a result."""
+    """Raise an error for a replay, an experiment or a report without a result."""
     if subject.kind == ShareKind.REPLAY and replays.find_session(subject.id).status not in FINAL_STATUSES:
         raise NotEnded("the replay has not ended; share it once it has")
     if subject.kind == ShareKind.DIFF:
         reports = DiffReport.objects.filter(id=subject.id, status=DiffStatus.READY)
         if not reports.exists():
             raise NotFound(f"there is no diff {subject.id}")
+    if subject.kind == ShareKind.EXPERIMENT and not experiments.has_ended(subject.id):
+        raise NotEnded("the experiment has not ended; share it once it has")
 
 
 def is_visible(link: ShareLink) -> bool:
@@ -68,6 +74,8 @@ def _shown_runs(link: ShareLink) -> set[UUID]:
         case ShareKind.DIFF:
             reports = DiffReport.objects.filter(id=link.subject, status=DiffStatus.READY)
             return _ids(reports.values_list("base_id", "candidate_id"))
+        case ShareKind.EXPERIMENT:
+            return _ids(Experiment.objects.filter(id=link.subject).values_list("source_run_id"))
 
 
 def _ids(rows: Iterable[Iterable[UUID | None]]) -> set[UUID]:
@@ -81,5 +89,5 @@ def covered_run(link: ShareLink) -> UUID | None:
             return link.subject
         case ShareKind.REPLAY:
             return replays.find_session(link.subject).run_id
-        case ShareKind.TREE | ShareKind.DIFF:
+        case ShareKind.TREE | ShareKind.DIFF | ShareKind.EXPERIMENT:
             return None

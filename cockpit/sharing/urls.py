@@ -12,6 +12,7 @@ urlpatterns = [
     path("share/<str:token>/ticket", shared_api.ShareTicketView.as_view()),
     path("share/<str:token>/diffs/<uuid:id>", shared_api.SharedReportView.as_view()),
     path("share/<str:token>/replays/<uuid:id>", shared_api.SharedReplayView.as_view()),
+    path("share/<str:token>/experiments/<uuid:id>", shared_api.SharedExperimentView.as_view()),
     path("share/<str:token>/runs/<uuid:id>", shared_api.SharedRunView.as_view()),
     path("share/<str:token>/runs/<uuid:id>/tree", shared_api.SharedTreeView.as_view()),
     path("share/<str:token>/runs/<uuid:id>/steps", shared_api.SharedStepsView.as_view()),

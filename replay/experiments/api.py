@@ -1,5 +1,7 @@
 """REST interface of experiments."""
 
+from django.http import HttpResponse
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -7,8 +9,10 @@ from rest_framework.views import APIView
 
 from replay.experiments import queries, services
 from replay.experiments.core.schemas import ExperimentList, ExperimentPlan, ExperimentRequest, ExperimentView
+from replay.experiments.core.table import as_csv
 from replay.sessions import previews
 from replay.sessions.api import LIMIT, limit_of
+from traces.http.negotiation import AnyMediaType
 from traces.http.responses import KEY, PROBLEMS, caller_of, key_of, query
 from traces.runs.queries import find_run
 
@@ -60,6 +64,19 @@ class ExperimentDetailView(APIView):
     def get(self, request: Request, id: str) -> Response:
         """An experiment with the current state of all its rows."""
         return Response(queries.view(queries.find(id)))
+
+
+class ExperimentTableView(APIView):
+    content_negotiation_class = AnyMediaType
+
+    @extend_schema(operation_id="get_experiment_table", responses={(200, "text/csv"): OpenApiTypes.STR, **PROBLEMS})
+    def get(self, request: Request, id: str) -> HttpResponse:
+        """The replays of an experiment as CSV, a line each: settings, checks, scores, tokens, cost and answer."""
+        experiment = queries.find(id)
+        response = HttpResponse(as_csv(queries.view(experiment).results), content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="experiment-{experiment.id}.csv"'
+        response["Cache-Control"] = "private, no-store"
+        return response
 
 
 class ExperimentCancelView(APIView):

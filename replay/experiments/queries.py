@@ -34,6 +34,12 @@ def find(ref: str | UUID) -> Experiment:
     return by_id(Experiment.objects.select_related("source_run"), ref, "experiment")
 
 
+def has_ended(experiment_id: UUID) -> bool:
+    """True unless one of its replays goes on."""
+    rows = ExperimentRow.objects.filter(experiment=experiment_id)
+    return not rows.exclude(session__status__in=FINAL_STATUSES).exists()
+
+
 def view(experiment: Experiment) -> ExperimentView:
     """The current state of an experiment with all its rows."""
     request = ExperimentRequest.model_validate(experiment.request)
@@ -112,7 +118,7 @@ def _summary(experiment: Experiment, rows: list[ExperimentRow]) -> ExperimentSum
         source_name=experiment.source_run.name,
         fork_sequence_no=experiment.fork_sequence_no,
         cells=len({row.cell for row in rows}),
-        samples=max(row.sample for row in rows),
+        samples=max((row.sample for row in rows), default=0),
         rows=len(rows),
         finished=len(ended_sessions),
         failed=sum(session.status in FAILED for session in sessions),

@@ -1,13 +1,11 @@
 """REST views of the tool review."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import IO, Any
 
 from django.http import HttpResponse
 from drf_spectacular.utils import extend_schema
-from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.parsers import BaseParser
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -16,6 +14,7 @@ from replay.live import tools
 from replay.tool_review import queries, services
 from replay.tool_review.schemas import ToolChoices, ToolList
 from traces.http.bodies import parse_body
+from traces.http.negotiation import AnyMediaType
 from traces.http.responses import PROBLEMS
 
 _YAML = "application/yaml"
@@ -50,19 +49,9 @@ class _Text(BaseParser):
         return stream.read()
 
 
-class _AnyMediaType(DefaultContentNegotiation):
-    """Accepts any media type: the view renders the file, and the framework's own answers are JSON."""
-
-    def select_renderer(
-        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
-    ) -> tuple[BaseRenderer, str]:
-        renderer = next(iter(renderers))
-        return renderer, renderer.media_type
-
-
 class ToolFileView(APIView):
     parser_classes = [_Text]
-    content_negotiation_class = _AnyMediaType
+    content_negotiation_class = AnyMediaType
 
     @extend_schema(operation_id="export_tools", responses={(200, _YAML): str, **PROBLEMS})
     def get(self, request: Request) -> HttpResponse:

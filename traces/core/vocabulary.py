@@ -171,6 +171,7 @@ class ShareKind(StrEnum):
     TREE = "tree"
     REPLAY = "replay"
     DIFF = "diff"
+    EXPERIMENT = "experiment"
 
 
 class ShareAudience(StrEnum):

@@ -391,8 +391,8 @@ class Migration(migrations.Migration):
                     name='ShareLink',
                     fields=[
                         ('id', models.UUIDField(default=traces.core.ids.new_id, editable=False, primary_key=True, serialize=False)),
-                        ('kind', models.CharField(choices=[('run', 'run'), ('tree', 'tree'), ('replay', 'replay'), ('diff', 'diff')], max_length=6)),
-                        ('subject', models.UUIDField(help_text='id of the run, the root of the tree, the session or the report')),
+                        ('kind', models.CharField(choices=[('run', 'run'), ('tree', 'tree'), ('replay', 'replay'), ('diff', 'diff'), ('experiment', 'experiment')], max_length=10)),
+                        ('subject', models.UUIDField(help_text='id of the run, the root of the tree, the session, the report or the experiment')),
                         ('token_hash', models.CharField(max_length=64, unique=True)),
                         ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
                         ('created_by', models.CharField(blank=True, max_length=120)),

@@ -14,8 +14,10 @@ class ShareLink(models.Model):
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    kind = models.CharField(max_length=6, choices=[(kind.value, kind.value) for kind in ShareKind])
-    subject = models.UUIDField(help_text="id of the run, the root of the tree, the session or the report")
+    kind = models.CharField(max_length=10, choices=[(kind.value, kind.value) for kind in ShareKind])
+    subject = models.UUIDField(
+        help_text="id of the run, the root of the tree, the session, the report or the experiment"
+    )
     token_hash = models.CharField(max_length=64, unique=True)
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.CharField(max_length=120, blank=True)

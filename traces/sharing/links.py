@@ -37,7 +37,10 @@ class SharingOff(ProblemError):
 
 
 class Subject(NamedTuple):
-    """What a link opens; `id` is that of a run, the root of a tree, a session, or a report; `run` names it in logs."""
+    """What a link opens; `run` names it in logs.
+
+    `id` is that of a run, the root of a tree, a session, a report or an experiment.
+    """
 
     kind: ShareKind
     id: UUID

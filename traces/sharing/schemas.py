@@ -1,13 +1,15 @@
 """Share links as data: their subject, and who may open it without an account, until when and how often."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Final
 from uuid import UUID
 
 from pydantic import Field, model_validator
 
 from traces.core.schema import Schema
 from traces.core.vocabulary import ShareAudience, ShareKind
+
+_WITHOUT_COMMENTS: Final = {ShareKind.TREE: "a tree", ShareKind.EXPERIMENT: "an experiment"}
 
 
 class ShareRequest(Schema):
@@ -28,15 +30,15 @@ class ShareRequest(Schema):
 
 
 class SubjectShareRequest(ShareRequest):
-    """A link to a run, a replay session, a diff report, or the tree of a run."""
+    """A link to a run, a replay session, a diff report, an experiment, or the tree of a run."""
 
     kind: ShareKind
     subject: UUID
 
     @model_validator(mode="after")
     def _check_comments(self) -> "SubjectShareRequest":
-        if self.allows_comments and self.kind == ShareKind.TREE:
-            raise ValueError("a tree shows no steps: its visitors cannot comment")
+        if self.allows_comments and self.kind in _WITHOUT_COMMENTS:
+            raise ValueError(f"{_WITHOUT_COMMENTS[self.kind]} shows no steps: its visitors cannot comment")
         return self
 
 

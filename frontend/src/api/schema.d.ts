@@ -513,6 +513,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/experiments/{id}.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description The replays of an experiment as CSV, a line each: settings, checks, scores, tokens, cost and answer. */
+        get: operations["get_experiment_table"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/experiments/{id}/cancel": {
         parameters: {
             query?: never;
@@ -1934,7 +1951,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description Count a view, and return the subject of a link: a report (in any format), a run, a replay or a tree. */
+        /** @description Count a view, and return the subject of a link; a report in any format. */
         get: operations["share_retrieve"];
         put?: never;
         post?: never;
@@ -2006,6 +2023,23 @@ export interface paths {
         };
         /** @description Return the report of a link. */
         get: operations["get_shared_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/share/{token}/experiments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description Return the experiment of a link. */
+        get: operations["get_shared_experiment"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2177,7 +2211,7 @@ export interface paths {
         /** @description List the links to a subject, without their tokens. */
         get: operations["list_share_links"];
         put?: never;
-        /** @description Create a link to a run, a tree, a replay or a report. Its address is in this response only. */
+        /** @description Create a link to a run, a tree, a replay, a report or an experiment. Its address is in this response only. */
         post: operations["share"];
         delete?: never;
         options?: never;
@@ -8272,7 +8306,7 @@ export interface components {
          * @description The subjects of share links; a replay is shown with its result.
          * @enum {string}
          */
-        ShareKind: "run" | "tree" | "replay" | "diff";
+        ShareKind: "run" | "tree" | "replay" | "diff" | "experiment";
         /**
          * ShareList
          * @description The links to a subject, newest first; if `enabled` is false, sharing is disabled and no link opens.
@@ -8377,9 +8411,9 @@ export interface components {
         };
         /**
          * SharedDocument
-         * @description The subject of a link: a report, a run, a replay or a tree.
+         * @description The subject of a link: a report, a run, a replay, a tree or an experiment.
          */
-        SharedDocument: components["schemas"]["DiffReport"] | components["schemas"]["RunDetail"] | components["schemas"]["SessionView"] | components["schemas"]["RunTree"];
+        SharedDocument: components["schemas"]["DiffReport"] | components["schemas"]["RunDetail"] | components["schemas"]["SessionView"] | components["schemas"]["RunTree"] | components["schemas"]["ExperimentView"];
         /** SkippedFile */
         SkippedFile: {
             /** Path */
@@ -8701,7 +8735,7 @@ export interface components {
         };
         /**
          * SubjectShareRequest
-         * @description A link to a run, a replay session, a diff report, or the tree of a run.
+         * @description A link to a run, a replay session, a diff report, an experiment, or the tree of a run.
          */
         SubjectShareRequest: {
             /**
@@ -11250,6 +11284,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ExperimentView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_experiment_table: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             default: {
@@ -14689,6 +14752,39 @@ export interface operations {
             };
         };
     };
+    get_shared_experiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ticket` of `/share/{token}/ticket`. */
+                "X-Share-Ticket"?: string;
+            };
+            path: {
+                id: string;
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExperimentView"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_shared_replay: {
         parameters: {
             query?: never;
@@ -15004,7 +15100,7 @@ export interface operations {
     list_share_links: {
         parameters: {
             query: {
-                kind: "diff" | "replay" | "run" | "tree";
+                kind: "diff" | "experiment" | "replay" | "run" | "tree";
                 /** @description Of a tree: any of its runs. */
                 subject: string;
             };

@@ -2,7 +2,7 @@
 import type { Middleware } from "openapi-fetch";
 
 /** What a shared page may request. Everything else is no part of a link. */
-const SUBJECTS = /^\/api\/v1\/(runs|steps|replays|diffs)\//;
+const SUBJECTS = /^\/api\/v1\/(runs|steps|replays|diffs|experiments)\//;
 const API = "/api/v1/";
 
 /** The tickets of the links that this page has opened, by token. */

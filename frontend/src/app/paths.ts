@@ -11,7 +11,7 @@ import type { RunSearch } from "@/pages/run/search";
 import type { ToolsSearch } from "@/pages/tools/search";
 
 /** The page of what a share link opens. Without a step, what is selected in the current address stays. */
-function sharedPage(kind: "run" | "replay" | "tree" | "diff", token: string, step?: number) {
+function sharedPage(kind: "run" | "replay" | "tree" | "diff" | "experiment", token: string, step?: number) {
   const params = { token };
   switch (kind) {
     case "run":
@@ -22,6 +22,8 @@ function sharedPage(kind: "run" | "replay" | "tree" | "diff", token: string, ste
       return linkOptions({ to: "/share/$token/tree", params });
     case "diff":
       return linkOptions({ to: "/share/$token/diff", params, search: true });
+    case "experiment":
+      return linkOptions({ to: "/share/$token/experiment", params });
     default:
       return kind satisfies never;
   }
@@ -60,6 +62,8 @@ export const serverPaths = {
   apiDocs: "/api/v1/docs",
   diffFile: (diff: string, format: "html" | "md" | "json") =>
     `/api/v1/diffs/${encodeURIComponent(diff)}?format=${format}`,
+  experimentFile: (experiment: string, format: "csv" | "json") =>
+    `/api/v1/experiments/${encodeURIComponent(experiment)}${format === "csv" ? ".csv" : ""}`,
   toolsFile: "/api/v1/tools.yaml",
   runJson: (run: string) => `/api/v1/runs/${encodeURIComponent(run)}`,
 };

@@ -8,7 +8,7 @@ import { agentCalibrationRoute, calibrationRoute, matchingRoute } from "@/pages/
 import { compareRoute } from "@/pages/compare/route";
 import { connectRoute } from "@/pages/connect/route";
 import { diffRoute, sharedDiffRoute } from "@/pages/diff/route";
-import { experimentRoute, newExperimentRoute } from "@/pages/experiments/route";
+import { experimentRoute, newExperimentRoute, sharedExperimentRoute } from "@/pages/experiments/route";
 import { hooksRoute } from "@/pages/hooks/route";
 import { loginRoute } from "@/pages/login/route";
 import { outcomesRoute } from "@/pages/outcomes/route";
@@ -58,6 +58,7 @@ const routeTree = rootRoute.addChildren([
   shareRoute,
   sharedRunRoute,
   sharedReplayRoute,
+  sharedExperimentRoute,
   sharedTreeRoute,
   sharedDiffRoute,
   loginRoute,

@@ -1,5 +1,7 @@
-"""Links to runs, trees, replays and reports over REST: each shows its subject and nothing else."""
+"""Links to runs, trees, replays, reports and experiments over REST: each shows its subject and nothing else."""
 
+import csv
+import io
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,7 +16,8 @@ from django.urls import URLPattern
 from pytest_django import Settings
 
 from cockpit.sharing import urls
-from replay.models import ReplaySession
+from replay.experiments.core.schemas import ExperimentRequest
+from replay.models import Experiment, ExperimentRow, ReplaySession
 from tests.integration.retention.test_deletion import delete, pass_grace
 from tests.support.proofs import fork_and_diff, no_queue, post
 from tests.support.recordings import order_run
@@ -27,7 +30,9 @@ from traces.sharing import links
 __all__ = ["no_queue"]
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
 SOURCE_TEXT = "northwind"
-KINDS = ("run", "tree", "replay", "diff")
+OTHERS = ("/replays/", "/diffs/", "/experiments/")
+KINDS = ("run", "tree", "replay", "diff", "experiment")
+PATHS = {"run": "runs", "replay": "replays", "diff": "diffs", "tree": "runs", "experiment": "experiments"}
 
 
 @pytest.fixture(autouse=True)
@@ -37,16 +42,23 @@ def _fresh_windows() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """A recorded run, its fork, their report, and a run beside them."""
+    """A recorded run, its fork, their report, an experiment with the fork alone, and a run beside them."""
 
     source: UUID
     fork: UUID
     session: UUID
     diff: UUID
+    experiment: UUID
     other: UUID
 
     def subject(self, kind: str) -> UUID:
-        return {"run": self.fork, "tree": self.source, "replay": self.session, "diff": self.diff}[kind]
+        return {
+            "run": self.fork,
+            "tree": self.source,
+            "replay": self.session,
+            "diff": self.diff,
+            "experiment": self.experiment,
+        }[kind]
 
 
 @pytest.fixture
@@ -54,13 +66,32 @@ def world(client: Client, no_queue: list[tuple[str, str]]) -> World:
     source = services.record(order_run()).run_id
     diff = fork_and_diff(client, no_queue, source, 3, {"match": {"step": 3}, "tool": {"output": "unknown order"}})
     fork = Run.objects.get(source_run=source).id
+    session = ReplaySession.objects.get(run=fork).id
     return World(
         source=source,
         fork=fork,
-        session=ReplaySession.objects.get(run=fork).id,
+        session=session,
         diff=UUID(diff),
+        experiment=_experiment(source, session),
         other=services.record(order_run("order-2")).run_id,
     )
+
+
+def _experiment(source: UUID, session: UUID) -> UUID:
+    request = ExperimentRequest(run=str(source), fork_step=3).model_dump(mode="json")
+    experiment = Experiment.objects.create(
+        source_run_id=source, fork_sequence_no=3, request=request, parallel=1, last_seq=1
+    )
+    ExperimentRow.objects.create(
+        experiment=experiment,
+        number=1,
+        cell=1,
+        sample=1,
+        session_id=session,
+        seq=1,
+        result={"answer": "=unknown order", "checks": []},
+    )
+    return experiment.id
 
 
 def share(kind: str, subject: UUID, **terms: Any) -> str:
@@ -90,10 +121,9 @@ def test_link_shows_its_subject_to_strangers(world: World, settings: Settings, k
     assert answer["Cache-Control"] == "private, no-store"
     assert (answer["X-Robots-Tag"], answer["Referrer-Policy"]) == ("noindex, nofollow", "no-referrer")
     reader = Reader(token)
-    path = {"run": "runs", "replay": "replays", "diff": "diffs", "tree": "runs"}[kind]
     end = "/tree" if kind == "tree" else ""
     for _ in range(3):
-        shown = reader.get(f"/{path}/{world.subject(kind)}{end}")
+        shown = reader.get(f"/{PATHS[kind]}/{world.subject(kind)}{end}")
         assert (shown.status_code, shown["Cache-Control"]) == (200, "private, no-store")
         assert shown.json() == answer.json()
     assert ShareLink.objects.get().views == 2
@@ -121,11 +151,11 @@ def test_replay_link_reads_what_the_replay_wrote(world: World) -> None:
     assert reader.get(f"/runs/{world.source}/steps").status_code == 404
 
 
-def paths_with(run: UUID, step: UUID, session: UUID, diff: UUID) -> list[str]:
+def paths_with(run: UUID, step: UUID, session: UUID, diff: UUID, experiment: UUID) -> list[str]:
     """The address of every endpoint behind a ticket, with these ids."""
     patterns = [pattern.pattern for pattern in urls.urlpatterns if isinstance(pattern, URLPattern)]
     routes = [str(pattern).partition("<str:token>")[2] for pattern in patterns if "<str:token>" in str(pattern)]
-    ids = {"/runs/": run, "/steps/": step, "/replays/": session, "/diffs/": diff}
+    ids = {"/runs/": run, "/steps/": step, "/replays/": session, "/diffs/": diff, "/experiments/": experiment}
     return [
         route.replace("<uuid:id>", str(next(id for start, id in ids.items() if route.startswith(start))))
         for route in routes
@@ -141,23 +171,24 @@ def test_link_reads_no_other_subject(world: World, kind: str) -> None:
     own_runs = {"run": {world.fork}, "replay": {world.fork}}.get(kind, set())
     for run, step in steps.items():
         assert step is not None
-        for path in paths_with(run, step.id, new_id(), new_id()):
+        for path in paths_with(run, step.id, new_id(), new_id(), new_id()):
             is_own = run in own_runs and not path.endswith("/tree")
             is_own_tree = kind == "tree" and path == f"/runs/{world.source}/tree"
-            is_readable = (is_own or is_own_tree) and not path.startswith(("/replays/", "/diffs/"))
+            is_readable = (is_own or is_own_tree) and not path.startswith(OTHERS)
             assert reader.get(path).status_code == (200 if is_readable else 404), path
-    for path in paths_with(world.fork, new_id(), world.session, world.diff):
-        if path.startswith(("/replays/", "/diffs/")):
+    for path in paths_with(world.fork, new_id(), world.session, world.diff, world.experiment):
+        if path.startswith(OTHERS):
             is_own = str(world.subject(kind)) in path
             assert reader.get(path).status_code == (200 if is_own else 404), path
 
 
 def test_every_endpoint_behind_a_token_is_known() -> None:
     """A new endpoint belongs into the table of docs/sharing.md, and into the tests of this module."""
-    assert sorted(paths_with(*[UUID(int=0)] * 4)) == sorted(
+    assert sorted(paths_with(*[UUID(int=0)] * 5)) == sorted(
         f"/{path}".format(id=UUID(int=0))
         for path in (
             "diffs/{id}",
+            "experiments/{id}",
             "replays/{id}",
             "runs/{id}",
             "runs/{id}/edges",
@@ -169,7 +200,7 @@ def test_every_endpoint_behind_a_token_is_known() -> None:
         )
     )
     docs = (Path(__file__).parents[3] / "docs" / "sharing.md").read_text()
-    assert all(f"`{path.replace(str(UUID(int=0)), '{id}')}`" in docs for path in paths_with(*[UUID(int=0)] * 4))
+    assert all(f"`{path.replace(str(UUID(int=0)), '{id}')}`" in docs for path in paths_with(*[UUID(int=0)] * 5))
 
 
 def test_ticket_opens_nothing_else(world: World, settings: Settings) -> None:
@@ -240,13 +271,34 @@ def test_shared_tree_has_no_links_to_replays(world: World) -> None:
     assert (fork["session"], fork["diff"], fork["change"]["count"]) == (None, None, 1)
 
 
+def test_shared_experiment_has_no_links_and_no_words_of_deleted_runs(world: World, client: Client) -> None:
+    reader = Reader(share("experiment", world.experiment))
+    [row] = reader.get(f"/experiments/{world.experiment}").json()["results"]
+    assert (row["answer"], row["run"], row["diff"]) == ("=unknown order", None, None)
+    delete(client, world.fork, cited="true")
+    [row] = reader.get(f"/experiments/{world.experiment}").json()["results"]
+    assert (row["answer"], row["checks"]) == ("", None)
+    pass_grace()
+    purge.remove_due()
+    shown = reader.get(f"/experiments/{world.experiment}").json()
+    assert (shown["results"], shown["samples"]) == ([], 0)
+
+
+def test_experiment_is_a_table(world: World, client: Client) -> None:
+    answer = client.get(f"/api/v1/experiments/{world.experiment}.csv", headers={"Accept": "text/csv"})
+    assert (answer.status_code, answer["Content-Type"]) == (200, "text/csv; charset=utf-8")
+    [row] = csv.DictReader(io.StringIO(answer.content.decode()))
+    assert (row["number"], row["answer"], row["run"]) == ("1", "'=unknown order", str(world.fork))
+    assert client.get(f"/api/v1/experiments/{new_id()}.csv").status_code == 404
+
+
 def test_deletion_closes_links_until_restored(world: World, client: Client) -> None:
     # What does not open counts no view, so those that are left still open the restored subjects.
     tokens = {kind: share(kind, world.subject(kind), max_views=3 if kind == "run" else 2) for kind in KINDS}
     readers = {kind: Reader(token) for kind, token in tokens.items()}
     assert delete(client, world.source, cited="true").status_code == 200
     statuses = {kind: client.get(f"/api/v1/share/{token}").status_code for kind, token in tokens.items()}
-    assert statuses == {"run": 200, "tree": 404, "replay": 404, "diff": 404}
+    assert statuses == {"run": 200, "tree": 404, "replay": 404, "diff": 404, "experiment": 404}
     assert readers["diff"].get(f"/diffs/{world.diff}").status_code == 404
     shown = readers["run"].get(f"/runs/{world.fork}").json()
     assert (shown["source_run_name"], shown["change"]) == (None, None)
@@ -278,8 +330,9 @@ def test_creation_and_revocation_are_logged(world: World, client: Client) -> Non
 
 def test_only_complete_subjects_are_shared(world: World, client: Client) -> None:
     ReplaySession.objects.filter(id=world.session).update(status="running")
-    body = {"kind": "replay", "subject": str(world.session)}
-    assert post(client, "/shares", body).status_code == 409
+    for kind in ("replay", "experiment"):
+        body = {"kind": kind, "subject": str(world.subject(kind))}
+        assert post(client, "/shares", body).status_code == 409
     for kind in KINDS:
         assert post(client, "/shares", {"kind": kind, "subject": str(new_id())}).status_code == 404
     assert client.get("/api/v1/shares?kind=song&subject=x").status_code == 400
@@ -294,6 +347,7 @@ def test_previews_count_and_name_nothing(world: World, client: Client, settings:
         "tree": "1 fork of an agent run",
         "replay": "Replay: unknown → unknown",
         "diff": "Unknown → unknown: what changed and why",
+        "experiment": "Experiment: 1 combination of settings",
     }
     for kind, title in titles.items():
         token = share(kind, world.subject(kind))

@@ -21,7 +21,10 @@ interface Props {
   onClose: () => void;
 }
 
-/** Create and revoke links to a run, a replay, a tree or a report. */
+/** They show no steps to comment on. */
+const WITHOUT_COMMENTS: ReadonlySet<ShareSubject["kind"]> = new Set(["tree", "experiment"]);
+
+/** Create and revoke links to a subject. */
 export default function ShareDialog({ subject, onClose }: Props): ReactElement {
   const { data } = useQuery(sharesQuery(subject));
   const { title, scope } = SCOPES[subject.kind];
@@ -51,7 +54,7 @@ function NewLink({ subject }: { subject: ShareSubject }): ReactElement {
   const obstacle = useRoleObstacle("Creating links needs");
   return (
     <>
-      <TermsFields draft={draft} canComment={subject.kind !== "tree"} onChange={setDraft} />
+      <TermsFields draft={draft} canComment={!WITHOUT_COMMENTS.has(subject.kind)} onChange={setDraft} />
       <Group justify="flex-end">
         <Button
           data-autofocus

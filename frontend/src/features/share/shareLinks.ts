@@ -33,6 +33,10 @@ export const SCOPES: Record<ShareKind, { title: string; scope: string }> = {
     scope: "A link opens only the list of forks with their answers and scores, also of later forks. It shows no steps.",
   },
   diff: { title: "Share this report", scope: "A link opens only this report." },
+  experiment: {
+    title: "Share this experiment",
+    scope: "A link opens only this experiment: its settings, scores and answers. It shows no steps.",
+  },
 };
 
 /** The terms of a link that is being created. `expiry`: seconds, or empty. */

@@ -1,8 +1,8 @@
-import { ActionIcon, Button, Menu, Skeleton } from "@mantine/core";
+import { ActionIcon, Menu, Skeleton } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { IconArrowRight, IconDots, IconDownload, IconStethoscope, IconTrash } from "@tabler/icons-react";
+import { IconArrowRight, IconDots, IconStethoscope, IconTrash } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { DiffReport } from "@/api/schema";
 import { ProblemError } from "@/api/problem";
@@ -15,6 +15,7 @@ import { paths, serverPaths } from "@/app/paths";
 import { ComparisonPending } from "@/features/diffs/ComparisonPending";
 import { ShareButton } from "@/features/share/ShareButton";
 import { BisectDialog } from "@/features/bisections/BisectDialog";
+import { ExportMenu } from "@/ui/buttons/ExportMenu";
 import { DiffView } from "./DiffView";
 import { baseName, candidateName } from "@/domain/diffs/candidateName";
 import type { DiffSearch } from "./search";
@@ -81,7 +82,7 @@ function Header({ report }: { report: DiffReport }): ReactElement {
       </div>
       <div className={classes.actions}>
         <ShareButton subject={{ kind: "diff", id: report.id }} group="Report" />
-        <ExportMenu diff={report.id} />
+        <ExportReport diff={report.id} />
         <Menu position="bottom-end" shadow="md">
           <Menu.Target>
             <ActionIcon variant="default" aria-label="More actions">
@@ -120,40 +121,21 @@ const COMMENTED_FORMATS = [
   { format: "md", label: "Markdown with the comments" },
 ] as const;
 
-function ExportMenu({ diff }: { diff: string }): ReactElement {
+function ExportReport({ diff }: { diff: string }): ReactElement {
   const { data } = useQuery(commentsQuery({ kind: "diff", id: diff }));
   const hasComments = data !== undefined && data.comments.length > 0;
+  const fileOf = (format: "html" | "md" | "json", label: string, query = "") => ({
+    label,
+    href: serverPaths.diffFile(diff, format) + query,
+    name: `diff-${diff}.${format}`,
+  });
   return (
-    <Menu position="bottom-end" shadow="md">
-      <Menu.Target>
-        <Button variant="default" leftSection={<IconDownload size={14} stroke={2} />}>
-          Export
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {FORMATS.map(({ format, label }) => (
-          <Menu.Item
-            key={format}
-            component="a"
-            href={serverPaths.diffFile(diff, format)}
-            download={`diff-${diff}.${format}`}
-          >
-            {label}
-          </Menu.Item>
-        ))}
-        {hasComments &&
-          COMMENTED_FORMATS.map(({ format, label }) => (
-            <Menu.Item
-              key={label}
-              component="a"
-              href={`${serverPaths.diffFile(diff, format)}&comments=true`}
-              download={`diff-${diff}.${format}`}
-            >
-              {label}
-            </Menu.Item>
-          ))}
-      </Menu.Dropdown>
-    </Menu>
+    <ExportMenu
+      files={[
+        ...FORMATS.map(({ format, label }) => fileOf(format, label)),
+        ...(hasComments ? COMMENTED_FORMATS.map(({ format, label }) => fileOf(format, label, "&comments=true")) : []),
+      ]}
+    />
   );
 }
 

@@ -10,6 +10,12 @@ export const newExperimentRoute = createRoute({
   component: lazyRouteComponent(() => loadPart(() => import("./new/NewExperimentPage")), "NewExperimentPage"),
 });
 
+export const sharedExperimentRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/share/$token/experiment",
+  component: lazyRouteComponent(() => loadPart(() => import("./results/SharedExperiment")), "SharedExperiment"),
+});
+
 export const experimentRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: "/experiments/$experiment",

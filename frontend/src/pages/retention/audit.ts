@@ -64,7 +64,13 @@ const PAGES: Record<string, Page> = {
   bisection_started: "bisection",
 };
 
-const SHARED_PAGES: Record<string, Page> = { run: "run", tree: "tree", replay: "replay", diff: "diff" };
+const SHARED_PAGES: Record<string, Page> = {
+  run: "run",
+  tree: "tree",
+  replay: "replay",
+  diff: "diff",
+  experiment: "experiment",
+};
 
 /** The page that shows the subject, or the report of a proof; null if there is none. */
 export function pageOf({ action, subject, detail }: AuditEntryView): { page: Page; id: string } | null {

@@ -1,4 +1,4 @@
-import { Button, Progress, SegmentedControl } from "@mantine/core";
+import { Button, Progress } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { IconArrowsDiff, IconFlask } from "@tabler/icons-react";
@@ -6,22 +6,18 @@ import { useState, type ReactElement } from "react";
 import { cancelExperiment, experimentQuery } from "@/api/replays/experiments";
 import type { ExperimentView } from "@/api/schema";
 import { ErrorPage } from "@/app/ErrorPage";
-import { count, duration, pluralize, money } from "@/ui/format/numbers";
 import { RunnerWait } from "@/features/runners/RunnerWait";
+import { ShareButton } from "@/features/share/ShareButton";
+import { ExportMenu, type ExportFile } from "@/ui/buttons/ExportMenu";
 import { StopButton } from "@/ui/buttons/StopButton";
 import { Page, PageHeader, PageLoading } from "@/ui/Page";
-import { paths } from "@/app/paths";
+import { paths, serverPaths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
-import { CellsTable } from "./CellsTable";
 import { ExperimentState } from "../ExperimentState";
-import { cellName, choose, experimentTitle } from "../measures";
-import { CellPanel } from "./heat/CellPanel";
-import { commonSettings } from "./heat/grid";
-import { HeatMap } from "./heat/HeatMap";
-import { standing, standingWords } from "./heat/standing";
-import { ResultsTable } from "./ResultsTable";
+import { choose, experimentTitle } from "../measures";
+import { experimentFacts } from "./facts";
+import { Results } from "./Results";
 import { useExperiment } from "./useExperiment";
-import classes from "../Experiments.module.css";
 import { usePageTitle } from "@/ui/brand/usePageTitle";
 
 const route = getRouteApi("/experiments/$experiment");
@@ -37,117 +33,12 @@ export function ExperimentPage(): ReactElement {
     <Page>
       <Header view={view} selection={selection} />
       <RunnerWait text={view.waits_for} />
-      <Overview view={view} />
-      <Tables view={view} selection={selection} onChoose={(row) => setSelection((current) => choose(current, row))} />
+      <Results view={view} selection={selection} onChoose={(row) => setSelection((current) => choose(current, row))} />
     </Page>
   );
 }
 
-/** The best combination in one sentence, the heat map, and one cell of it in detail. */
-function Overview({ view }: { view: ExperimentView }): ReactElement {
-  const cells = view.aggregates;
-  const hasChecks = view.request.checks.length > 0;
-  const result = standing(cells, hasChecks);
-  const best = result.kind === "best" ? result.cell.cell : null;
-  const [pickedCell, setPickedCell] = useState<number | null>(null);
-  const cell = cells.find(({ cell }) => cell === (pickedCell ?? best)) ?? cells[0];
-  const { claim, remark } = standingWords(result, cellName(cells), cells.length);
-  return (
-    <>
-      <p className={classes.lead}>
-        {claim && (
-          <b>
-            {view.status === "running" && "So far: "}
-            {view.status === "running" ? claim : claim.replace(/^as recorded/, "As recorded")}
-          </b>
-        )}{" "}
-        <span className="muted">{remark}</span>
-      </p>
-      <div className={classes.overview}>
-        <HeatMap
-          cells={cells}
-          samples={view.samples}
-          hasChecks={hasChecks}
-          isRecorded={(axisName, value) => isRecorded(view, axisName, value)}
-          best={best}
-          selection={cell?.cell ?? 0}
-          onSelect={setPickedCell}
-        />
-        {cell && (
-          <CellPanel
-            name={cellName(cells)(cell)}
-            cell={cell}
-            rows={view.results.filter((row) => row.cell === cell.cell)}
-            isBest={cell.cell === best}
-          />
-        )}
-      </div>
-    </>
-  );
-}
-
-function isRecorded({ request }: ExperimentView, axisName: string, value: string): boolean {
-  const axis = request.axes.find(({ name }) => name === axisName);
-  return axis?.values.find(({ name }) => name === value)?.overrides.length === 0;
-}
-
-interface TablesProps {
-  view: ExperimentView;
-  selection: readonly number[];
-  onChoose: (row: number) => void;
-}
-
-/** The figures in tables: by combination, which with one sample is the same as by replay. */
-function Tables({ view, selection, onChoose }: TablesProps): ReactElement {
-  const hasSamples = view.samples > 1;
-  const [tab, setTab] = useState<"combinations" | "replays">(hasSamples ? "combinations" : "replays");
-  const hasChecks = view.request.checks.length > 0;
-  const result = standing(view.aggregates, hasChecks);
-  const nameOf = cellName(view.aggregates);
-  return (
-    <section className="panel" aria-label="Results">
-      {hasSamples && (
-        <div className={classes.tabs}>
-          <SegmentedControl
-            aria-label="Rows of the table"
-            value={tab}
-            onChange={setTab}
-            data={[
-              { value: "combinations", label: pluralize(view.cells, "combination") },
-              { value: "replays", label: pluralize(view.rows, "replay") },
-            ]}
-          />
-        </div>
-      )}
-      {tab === "combinations" ? (
-        <CellsTable
-          cells={view.aggregates}
-          nameOf={nameOf}
-          best={result.kind === "best" ? result.cell.cell : null}
-          hasChecks={hasChecks}
-        />
-      ) : (
-        <ResultsTable
-          rows={view.results}
-          nameOf={nameOf}
-          hasChecks={hasChecks}
-          selection={selection}
-          onChoose={onChoose}
-        />
-      )}
-    </section>
-  );
-}
-
 function Header({ view, selection }: { view: ExperimentView; selection: readonly number[] }): ReactElement {
-  const limit = view.request.budget.max_live_calls;
-  const facts = [
-    `${pluralize(view.cells, "combination")} × ${pluralize(view.samples, "sample")}`,
-    ...commonSettings(view.aggregates).map(({ axis, value }) => `${axis}: ${value}`),
-    `${count(view.live_calls)}${limit === null ? "" : ` of ${count(limit)}`} live calls`,
-    view.cost_usd === null ? "cost unknown" : money(view.cost_usd),
-    ...(view.ended_at ? [duration(Date.parse(view.ended_at) - Date.parse(view.created_at))] : []),
-  ];
   return (
     <PageHeader
       crumbs={[
@@ -159,7 +50,7 @@ function Header({ view, selection }: { view: ExperimentView; selection: readonly
       state={
         <>
           <ExperimentState experiment={view} />
-          <span className="muted num">{facts.join(" · ")}</span>
+          <span className="muted num">{experimentFacts(view)}</span>
         </>
       }
       progress={
@@ -187,6 +78,12 @@ function Actions({ view, selection }: { view: ExperimentView; selection: readonl
   return (
     <>
       {view.status === "running" && <Cancel id={view.id} />}
+      <ShareButton
+        subject={{ kind: "experiment", id: view.id }}
+        group="Experiment"
+        refusal={view.status === "running" ? "An experiment can be shared once it has ended" : undefined}
+      />
+      <ExportMenu files={filesOf(view.id)} />
       {selection.length === 1 && <span className="muted">Select one more row to compare</span>}
       <Button
         variant="default"
@@ -202,6 +99,13 @@ function Actions({ view, selection }: { view: ExperimentView; selection: readonl
       )}
     </>
   );
+}
+
+function filesOf(id: string): ExportFile[] {
+  return [
+    { label: "CSV, a line per replay", href: serverPaths.experimentFile(id, "csv"), name: `experiment-${id}.csv` },
+    { label: "JSON, complete", href: serverPaths.experimentFile(id, "json"), name: `experiment-${id}.json` },
+  ];
 }
 
 function Cancel({ id }: { id: string }): ReactElement {

@@ -1,4 +1,4 @@
-import { Checkbox, VisuallyHidden } from "@mantine/core";
+import { VisuallyHidden } from "@mantine/core";
 import {
   createColumnHelper,
   createSortedRowModel,
@@ -7,29 +7,25 @@ import {
   tableFeatures,
   useTable,
 } from "@tanstack/react-table";
-import { Link, useNavigate } from "@tanstack/react-router";
+import { useNavigate } from "@tanstack/react-router";
 import { IconArrowDown, IconArrowUp } from "@tabler/icons-react";
-import { createContext, useContext, useMemo, type ReactElement, type ReactNode } from "react";
+import { useMemo, type ReactElement, type ReactNode } from "react";
 import type { ExperimentRowView } from "@/api/schema";
 import { duration, money, tokens } from "@/ui/format/numbers";
-import { CheckSummary } from "@/features/checks/CheckSummary";
 import { LabelBar } from "@/features/labels/LabelBar";
-import { StateChip } from "@/features/labels/StateChip";
 import { useRowSelection } from "@/ui/keyboard/useRowSelection";
 import { score } from "@/domain/diffs/score";
 import { paths } from "@/app/paths";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { costOf, passShare, tokensOf } from "../measures";
+import { Checks, Choice, Choose, Links, Settings, State, toolChanges, Tools, type RowChoice } from "./resultCells";
 import { rowWords } from "./rowStatus";
 import classes from "../Experiments.module.css";
 import list from "@/ui/ListPage.module.css";
 
-interface Props {
+interface Props extends RowChoice {
   rows: readonly ExperimentRowView[];
-  nameOf: (row: ExperimentRowView) => string;
   hasChecks: boolean;
-  selection: readonly number[];
-  onChoose: (row: number) => void;
 }
 
 const features = tableFeatures({
@@ -40,13 +36,6 @@ const features = tableFeatures({
 const helper = createColumnHelper<typeof features, ExperimentRowView>();
 type CellRenderer = (row: ExperimentRowView) => ReactNode;
 type Value = string | number | undefined;
-
-/** Passed by context: the columns are constant so that a focused cell stays mounted. */
-const Choice = createContext<Pick<Props, "nameOf" | "selection" | "onChoose">>({
-  nameOf: () => "",
-  selection: [],
-  onChoose: () => undefined,
-});
 
 const column = (id: string, title: string, value: (row: ExperimentRowView) => Value, draw: CellRenderer) =>
   helper.accessor(value, {
@@ -112,8 +101,10 @@ const columns = [
   helper.display({ id: "labels", header: "Labels", cell: ({ row }) => <LabelBar counts={row.original.labels} /> }),
   helper.display({ id: "links", header: "Open", cell: ({ row }) => <Links row={row.original} /> }),
 ];
-const withChecks = helper.columns(columns);
-const withoutChecks = helper.columns(columns.filter(({ id }) => id !== "checks"));
+/** Columns of the cockpit alone. */
+const ACTIONS = new Set(["choose", "links"]);
+const columnsOf = (hasChecks: boolean, isReadOnly: boolean) =>
+  helper.columns(columns.filter(({ id }) => (hasChecks || id !== "checks") && !(isReadOnly && ACTIONS.has(id ?? ""))));
 const FIGURES = new Set(["ars", "similarity", "tokens", "cost", "latency", "checks"]);
 /** Hidden where the window is too narrow for all: the heat map above and the diff show them. */
 const FURTHER = new Set(["ars", "tokens", "latency", "tools", "labels"]);
@@ -125,15 +116,19 @@ const classOf = (column: string) =>
 export function ResultsTable({ rows, nameOf, hasChecks, selection, onChoose }: Props): ReactElement {
   const navigate = useNavigate();
   const data = useMemo(() => [...rows], [rows]);
-  const table = useTable({ features, columns: hasChecks ? withChecks : withoutChecks, data });
+  const isReadOnly = onChoose === null;
+  const shownColumns = useMemo(() => columnsOf(hasChecks, isReadOnly), [hasChecks, isReadOnly]);
+  const table = useTable({ features, columns: shownColumns, data });
   const visible = table.getRowModel().rows;
   const { selectedIndex, body } = useRowSelection("Results", visible.length, (index) => {
     const row = visible[index]?.original;
-    if (row) void navigate(row.diff ? paths.diff(row.diff) : paths.replay(row.session));
+    if (row && !isReadOnly) void navigate(row.diff ? paths.diff(row.diff) : paths.replay(row.session));
   });
   const row = visible[selectedIndex]?.original;
   useShortcuts("Results", [
-    ...(row?.run ? [{ keys: "x", action: "Choose the row for a diff", run: () => onChoose(row.number) }] : []),
+    ...(onChoose && row?.run
+      ? [{ keys: "x", action: "Choose the row for a diff", run: () => onChoose(row.number) }]
+      : []),
   ]);
   const context = useMemo(() => ({ nameOf, selection, onChoose }), [nameOf, selection, onChoose]);
   return (
@@ -185,80 +180,5 @@ export function ResultsTable({ rows, nameOf, hasChecks, selection, onChoose }: P
         </table>
       </div>
     </Choice>
-  );
-}
-
-function useSampleName(row: ExperimentRowView): string {
-  return `${useContext(Choice).nameOf(row)}, sample ${row.sample}`;
-}
-
-function Choose({ row }: { row: ExperimentRowView }): ReactElement {
-  const { selection, onChoose } = useContext(Choice);
-  const name = useSampleName(row);
-  return (
-    <Checkbox
-      checked={selection.includes(row.number)}
-      disabled={row.run === null || !row.status.startsWith("completed")}
-      onChange={() => onChoose(row.number)}
-      aria-label={`Choose ${name} for a diff`}
-    />
-  );
-}
-
-function Checks({ row }: { row: ExperimentRowView }): ReactElement {
-  if (!row.unverified) return <CheckSummary checks={row.checks} />;
-  return (
-    <span className="muted" title={row.unverified}>
-      unverified
-    </span>
-  );
-}
-
-function Settings({ row }: { row: ExperimentRowView }): ReactElement {
-  const { nameOf } = useContext(Choice);
-  return (
-    <>
-      <Link {...paths.replay(row.session)} className={list.name}>
-        {nameOf(row)}
-      </Link>
-      <span className={`${list.sub} ${classes.answer}`} title={row.answer || undefined}>
-        sample {row.sample}
-        {row.answer && ` · ${row.answer.slice(0, 300)}`}
-      </span>
-      {row.error && <span className={`${list.sub} failed`}>{row.error}</span>}
-    </>
-  );
-}
-
-function State({ row }: { row: ExperimentRowView }): ReactElement {
-  const { title, mark } = rowWords(row);
-  return <StateChip mark={mark}>{title}</StateChip>;
-}
-
-function toolChanges(row: ExperimentRowView): number | undefined {
-  return row.new_tools === null ? undefined : row.new_tools + (row.unused_tools ?? 0);
-}
-
-function Tools({ row }: { row: ExperimentRowView }): ReactElement {
-  if (row.new_tools === null) return <>–</>;
-  const words = [row.new_tools > 0 && `${row.new_tools} new`, !!row.unused_tools && `${row.unused_tools} unused`];
-  return <span className={classes.tools}>{words.filter(Boolean).join(", ") || "same"}</span>;
-}
-
-function Links({ row }: { row: ExperimentRowView }): ReactElement {
-  const name = useSampleName(row);
-  return (
-    <span className={classes.links}>
-      {row.diff && (
-        <Link {...paths.diff(row.diff)} aria-label={`Diff of ${name} against the source`}>
-          diff
-        </Link>
-      )}
-      {row.run && (
-        <Link {...paths.run(row.run)} aria-label={`Run of ${name}`}>
-          run
-        </Link>
-      )}
-    </span>
   );
 }

@@ -12,6 +12,7 @@ import type { ReactElement } from "react";
 import type { CellView, ExperimentRowView } from "@/api/schema";
 import { paths } from "@/app/paths";
 import { score } from "@/domain/diffs/score";
+import { useVisit } from "@/features/share/visit";
 import { duration, money, tokens } from "@/ui/format/numbers";
 import { sentence } from "@/ui/format/text";
 import { answerCounts, sampleState, type SampleState } from "./samples";
@@ -109,11 +110,21 @@ const SHAPES = {
   "not finished": IconClock,
 } satisfies Record<SampleState, unknown>;
 
-/** A replay as a square that opens its diff against the source, or the replay itself. */
+/** A replay as a square that opens its diff against the source, or the replay itself; on a shared page, nothing. */
 function Sample({ row }: { row: ExperimentRowView }): ReactElement {
   const state = sampleState(row);
   const Shape = SHAPES[state];
-  const name = `Sample ${row.sample}: ${state}, open its ${row.diff ? "diff" : "replay"}`;
+  const visit = useVisit();
+  // A tick would look like a check that passed.
+  const content = Shape ? <Shape size={11} stroke={3} aria-hidden /> : row.sample;
+  const result = `Sample ${row.sample}: ${state}`;
+  if (visit)
+    return (
+      <span role="img" className={classes.sample} data-state={state} aria-label={result} title={result}>
+        {content}
+      </span>
+    );
+  const name = `${result}, open its ${row.diff ? "diff" : "replay"}`;
   return (
     <Link
       {...(row.diff ? paths.diff(row.diff) : paths.replay(row.session))}
@@ -122,8 +133,7 @@ function Sample({ row }: { row: ExperimentRowView }): ReactElement {
       aria-label={name}
       title={name}
     >
-      {/* A tick would look like a check that passed. */}
-      {Shape ? <Shape size={11} stroke={3} aria-hidden /> : row.sample}
+      {content}
     </Link>
   );
 }
