@@ -334,6 +334,15 @@ def test_fork_to_experiment_to_row_diff(open_cockpit: OpenCockpit, demo: Demo) -
     small = results.get_by_role("row").filter(has_text="desk-small-1")
     expect(small.filter(has_text="as recorded")).to_contain_text("0/1")
     expect(small.filter(has_text="prompt 2")).to_contain_text("1/1")
+    stranger = open_cockpit(_share(cockpit)).page
+    shared_results = stranger.get_by_role("region", name="Results")
+    expect(shared_results.get_by_role("row").filter(has_text="desk-small-1")).to_have_count(2)
+    expect(shared_results.get_by_role("checkbox")).to_have_count(0)
+    expect(stranger.get_by_role("main").get_by_role("link")).to_have_count(0)
+    with page.expect_download() as download:
+        cockpit.button("Export").click()
+        page.get_by_role("menuitem", name="CSV").click()
+    assert "42.00 EUR" in download.value.path().read_text()
     for row in ("as recorded", "prompt 2"):
         small.filter(has_text=row).get_by_role("checkbox").check()
     cockpit.page.get_by_role("link", name="Compare", exact=True).click()
