@@ -47,7 +47,7 @@ def replay_content(session: UUID) -> SessionView:
 def tree_content(root: Run) -> RunTree:
     """The forks of a run, without links to their replays and reports. Deleted ones have no words."""
     tree = trees.tree(root)
-    deleted_ids = _deleted([run.id for run in tree.runs])
+    deleted_ids = _deleted_among([run.id for run in tree.runs])
     return tree.model_copy(update={"runs": [_tree_run(run, deleted_ids) for run in tree.runs]})
 
 
@@ -61,7 +61,7 @@ def _tree_run(run: TreeRun, deleted_ids: Collection[UUID]) -> TreeRun:
 def experiment_content(id: UUID) -> ExperimentView:
     """The figures and answers of an experiment, without links to its runs and reports. Deleted ones have no words."""
     view = experiments.view(experiments.find(id))
-    deleted_ids = _deleted([row.run for row in view.results if row.run is not None])
+    deleted_ids = _deleted_among([row.run for row in view.results if row.run is not None])
     return view.model_copy(update={"results": [_experiment_row(row, deleted_ids) for row in view.results]})
 
 
@@ -72,5 +72,5 @@ def _experiment_row(row: ExperimentRowView, deleted_ids: Collection[UUID]) -> Ex
     return row.model_copy(update=changes)
 
 
-def _deleted(ids: Collection[UUID]) -> set[UUID]:
+def _deleted_among(ids: Collection[UUID]) -> set[UUID]:
     return set(Deletion.objects.filter(run__in=ids).values_list("run_id", flat=True))
