@@ -108,6 +108,10 @@ def test_small_window_opens_a_run_on_its_head(
     page.wait_for_load_state("networkidle")
     expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
     assert moves(page) == []
+    # Out of a field of the fork.
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("/")
+    expect(page.get_by_role("textbox", name="Filter the steps")).to_be_focused()
 
 
 @pytest.mark.parametrize("screen", OVERLAYS)

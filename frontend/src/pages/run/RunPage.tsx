@@ -107,6 +107,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
     },
     [changeSearch],
   );
+  const showSteps = useCallback(() => setRegion("steps"), []);
   const openForkAt = useCallback(
     (step: number) => {
       changeSearch({ fork: step, step }, false);
@@ -176,6 +177,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
               onFilter={storeFilter}
               onView={setView}
               onSelect={select}
+              onShow={showSteps}
             />
           }
           step={

@@ -109,6 +109,7 @@ function LoadedRun({ run, steps }: { run: RunDetail; steps: StepSummary[] }): Re
               stepPanel={stepPanel}
               onView={(next) => change({ view: next })}
               onSelect={select}
+              onShow={() => setRegion("steps")}
             />
           }
           step={

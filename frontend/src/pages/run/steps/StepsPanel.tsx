@@ -54,6 +54,8 @@ interface Props {
   onFilter?: (filter: StepFilter) => void;
   onView: (view: RunView) => void;
   onSelect: (sequenceNo: number) => void;
+  /** Shows this region, where a narrow window shows one at a time. */
+  onShow: () => void;
 }
 
 /** The left region: the steps as a transcript, tree, timeline or graph, with search and filters. */
@@ -112,6 +114,7 @@ export function StepsPanel(props: Props): ReactElement {
   const toggle = useCallback((sequenceNo: number) => setFoldedSteps((current) => toggleFold(current, sequenceNo)), []);
   const nextError = (direction: 1 | -1 = 1) => goToStep(nextFailed(steps, selectedRef.current ?? 0, direction));
   const openFilter = () => {
+    props.onShow();
     setFilterOpen(true);
     // The field exists after the next rendering.
     window.requestAnimationFrame(() => search.current?.select());
