@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from typing import Final
 
 from diffing.compare.comparison import Pair
@@ -13,7 +14,7 @@ from diffing.content.facet_readers import reader_of
 from diffing.schemas.terms import Category
 from diffing.sequences.json_diff import differ
 from diffing.sequences.text_diff import normalise
-from traces.core.json_types import JSONValue
+from traces.core.json_types import JSONObject, JSONValue
 from traces.core.vocabulary import Reason, StepStatus, StepType
 from traces.payloads.missing_parts import comparable
 from traces.signatures.ignore_rules import NO_RULES, IgnoreRules
@@ -63,27 +64,45 @@ def facets(pair: Pair, payloads: Payloads, ignoring: IgnoreRules = NO_RULES) -> 
 
 
 def _is_difference(facet: Facet) -> bool:
-    """True if values differ by content, and outputs in more than spaces, line ends and the encoding of characters.
+    """True if the two sides of a facet are not equal as values."""
+    return facet.form != "values" or differ(facet.base, facet.candidate)
 
-    Outputs that are JSON also may differ in spaces between their parts and in the order of members.
-    """
-    if facet.form == "values":
-        return differ(facet.base, facet.candidate)
-    if facet.form == "text" and facet.part == "output":
-        texts = [_without_form(text) if isinstance(text, str) else text for text in (facet.base, facet.candidate)]
-        return texts[0] != texts[1]
-    return True
+
+def differs_in_form(facet: Facet) -> bool:
+    """True if two texts of an output differ only in spaces, line ends, the encoding of characters, or as equal JSON."""
+    if facet.form != "text" or facet.part != "output":
+        return False
+    base, candidate = (_without_form(text) if isinstance(text, str) else text for text in (facet.base, facet.candidate))
+    return base == candidate
 
 
 def _without_form(text: str) -> str:
-    """The normalised text, or its compact form with sorted members if all of it is a JSON object or list."""
+    """The normalised text; if all of it is a JSON object or list, with its members in order and without spaces."""
+    text = normalise(text)
     if text.lstrip()[:1] not in {"{", "["}:
-        return normalise(text)
+        return text
     try:
-        # Not orjson: integers of more than 64 bits would lose digits, and others be called equal.
-        return json.dumps(json.loads(text), sort_keys=True)
+        return json.dumps(_EXACT_JSON.decode(text), sort_keys=True)
     except (ValueError, RecursionError):
-        return normalise(text)
+        return text
+
+
+def _exact_float(text: str) -> float:
+    """A number with a fraction or an exponent; raises `ValueError` if a float has not all of its digits."""
+    value = float(text)
+    if Decimal(text) != Decimal(repr(value)):
+        raise ValueError(f"{text} is not exact as a float")
+    return value
+
+
+def _unique_members(members: list[tuple[str, JSONValue]]) -> JSONObject:
+    if len(value := dict(members)) < len(members):
+        raise ValueError("a member occurs twice")
+    return value
+
+
+# Not orjson: integers of more than 64 bits would lose digits, and others be called equal.
+_EXACT_JSON: Final = json.JSONDecoder(parse_float=_exact_float, object_pairs_hook=_unique_members)
 
 
 def _is_unrecorded(*steps: SideStep) -> bool:

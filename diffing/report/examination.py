@@ -14,7 +14,7 @@ from diffing.compare.comparison import Comparison, Pair, compare
 from diffing.compare.data_flow import Flow
 from diffing.compare.run_side import Side
 from diffing.content.facet import Facet, section_of
-from diffing.content.facets import MissingPayload, Payloads, facets, lost_parts
+from diffing.content.facets import MissingPayload, Payloads, differs_in_form, facets, lost_parts
 from diffing.content.payload_texts import message_text
 from diffing.report import answers, scores
 from diffing.report.gaps import step_gap, unavailable
@@ -186,7 +186,26 @@ def _load_facets(
         ]
     for section, count in _unloaded_counts(comparison, {pair.place for pair in pairs}).items():
         gaps.append((section, unavailable(summaries.more_steps(count, MAX_LOADED))))
-    return LoadedPairs(facets=facets_by_place, gaps=gaps)
+    return LoadedPairs(facets=_without_last_forms(comparison, facets_by_place), gaps=gaps)
+
+
+def _without_last_forms(comparison: Comparison, facets_by_place: Mapping[int, list[Facet]]) -> dict[int, list[Facet]]:
+    """The facets without outputs that differ in form alone, and after which no step differs in content.
+
+    Before a step that differs, the form of an output is a possible cause: code may have passed it on.
+    """
+    last_place = max(
+        (
+            pair.place
+            for pair in comparison.differing
+            if pair.place not in facets_by_place or not all(map(differs_in_form, facets_by_place[pair.place]))
+        ),
+        default=-1,
+    )
+    return {
+        place: [facet for facet in pair_facets if place < last_place or not differs_in_form(facet)]
+        for place, pair_facets in facets_by_place.items()
+    }
 
 
 def _unloaded_counts(comparison: Comparison, loaded_places: Collection[int]) -> Counter[SectionName]:

@@ -128,20 +128,35 @@ def test_equal_words_are_no_difference(answer: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "is_equal"),
+    ("first", "second", "is_equal"),
     [
-        ('{\n  "id": 12345678901234567890123,\n  "ok": true\n}', True),
-        ('{"ok":true,"id":12345678901234567890123}', True),
+        ('{"id": 12345678901234567890123, "ok": true}', '{\n  "id": 12345678901234567890123,\n  "ok": true\n}', True),
+        ('{"id": 12345678901234567890123, "ok": true}', '{"ok":true,"id":12345678901234567890123}', True),
         # Beyond the digits of a float.
-        ('{"ok":true,"id":12345678901234567890124}', False),
-        ('{"ok":1,"id":12345678901234567890123}', False),
-        ('{"ok":true,"id":12345678901234567890123}!', False),
+        ('{"id": 12345678901234567890123, "ok": true}', '{"ok":true,"id":12345678901234567890124}', False),
+        ('{"rate": 0.1}', '{"rate":0.1000000000000000000001}', False),
+        ('{"id": 12345678901234567890123, "ok": true}', '{"ok":1,"id":12345678901234567890123}', False),
+        ('{"id": 12345678901234567890123, "ok": true}', '{"ok":true,"id":12345678901234567890123}!', False),
+        ('{"ok": true}', '{"ok": false, "ok": true}', False),
+        ('{"city": "Orl\u00e9ans"}', '{"city": "Orle\u0301ans"}', True),
     ],
 )
-def test_answer_with_same_json_is_no_difference(answer: str, is_equal: bool) -> None:
-    first = '{"id": 12345678901234567890123, "ok": true}'
-    runs = [[agent(), model([user("Q")], reply(text)), output(text)] for text in (first, answer)]
+def test_answer_with_same_json_is_no_difference(first: str, second: str, *, is_equal: bool) -> None:
+    runs = [[agent(), model([user("Q")], reply(text)), output(text)] for text in (first, second)]
     assert (diff_of(*runs).attribution.verdict == "no_difference") is is_equal
+
+
+@pytest.mark.parametrize("second", ['{"b":2,"a":1}', '{"a":  1, "b": 2}'])
+def test_form_of_an_answer_may_be_a_cause(second: str) -> None:
+    """Code passed it on: the user's message, which nobody typed otherwise, is not to blame."""
+
+    def run(text: str, last: str) -> list[Spec]:
+        return [agent(), model([user("Q")], reply(text)), model([user(f"Check {text}")], reply(last)), output(last)]
+
+    attribution = diff_of(run('{"a": 1, "b": 2}', "fine"), run(second, "wrong")).attribution
+    assert attribution.primary is not None
+    assert attribution.primary.category == "output"
+    assert diff_of(run('{"a": 1, "b": 2}', "fine"), run(second, "fine")).attribution.verdict == "no_effect"
 
 
 def test_same_json_in_another_form_is_no_difference() -> None:
