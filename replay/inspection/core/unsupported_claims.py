@@ -29,10 +29,10 @@ from traces.payloads.messages import ModelAnswer
 
 _MAX_VALUES: Final = 5  # values in a title
 _MAX_LATEST: Final = 200  # latest amounts that a claim may be computed from
-_MAX_FACTOR: Final = 12
 _MAX_ADDENDS: Final = 12
 # 0.15 is stated as 15 %, and 250 cents as 2.50.
 _PERCENT: Final = 100
+_FACTORS: Final = (*range(2, 13), _PERCENT)
 _MAX_WORDS: Final = 4  # an argument with more words is prose, not a value
 _EXAMPLE: Final = re.compile(
     r"(?:e\.\s?g\.|for example|for instance|such as|looks? like|format|placeholder)[^.!?]*$|\blike\W*$", re.IGNORECASE
@@ -91,26 +91,31 @@ class _KnownValues:
 
     def supports(self, token: str, sums: Collection[int]) -> bool:
         """True if a value is known, whole or in pieces, or computed from known ones; `sums` are those of its text."""
-        if token in self.values or without_separators(token) in self.values or not is_telling(token):
-            return True
-        if (token_pieces := pieces(token)) and all(
-            piece in self.values or not is_telling(piece) for piece in token_pieces
-        ):
+        if not is_telling(token):
             return True
         amount = _amount(token)
-        if amount is None:
-            return False
         # A result such as 14.060000000000002 is stated as 14.06.
-        if not (amount in self.amounts or amount in sums or amount in self.sums or self._is_computed(amount)):
-            return False
-        self.amounts[amount] = None
-        return True
+        is_supported = self._is_known(token) or (
+            amount is not None
+            and (amount in self.amounts or amount in sums or amount in self.sums or self._is_computed(amount))
+        )
+        # Later amounts may be computed from it.
+        if is_supported and amount is not None:
+            self.amounts[amount] = None
+        return is_supported
+
+    def _is_known(self, token: str) -> bool:
+        if token in self.values or without_separators(token) in self.values:
+            return True
+        token_pieces = pieces(token)
+        return bool(token_pieces) and all(piece in self.values or not is_telling(piece) for piece in token_pieces)
 
     def _is_computed(self, amount: int) -> bool:
-        """True if an amount is computed from two of the latest amounts, or is a small multiple of one."""
+        """True if an amount is computed from two of the latest, or is a small multiple or a percentage of one."""
         amounts = self.amounts
-        factors = (*range(2, _MAX_FACTOR + 1), _PERCENT)
-        if any(amount % times == 0 and amount // times in amounts for times in factors) or amount * _PERCENT in amounts:
+        if any(amount % times == 0 and amount // times in amounts for times in _FACTORS):
+            return True
+        if amount * _PERCENT in amounts:
             return True
         return any(
             amount - latest in amounts or amount + latest in amounts

@@ -175,6 +175,12 @@ def test_sum_of_listed_prices_is_supported() -> None:
     assert places_of(wrong, PlaceKind.UNSUPPORTED_CLAIM)
 
 
+def test_sum_with_a_part_of_an_id_is_supported() -> None:
+    vouchers = ToolCall("get_vouchers", {"id": "next"}, {"voucher_1060": "yours", "other": 327})
+    run = order_desk([("How much?", [vouchers, Reply("Vouchers: 1060.")]), ("In all?", [Reply("That is 1387.")])])
+    assert not places_of(run, PlaceKind.UNSUPPORTED_CLAIM)
+
+
 @pytest.mark.parametrize(
     ("recorded", "stated", "is_supported"),
     [
