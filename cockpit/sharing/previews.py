@@ -89,7 +89,8 @@ def _tree(id: UUID) -> _Preview:
 
 def _experiment(id: UUID) -> _Preview:
     view = experiments.view(experiments.find(id))
-    passed, verdicts = (sum(getattr(cell, name) for cell in view.aggregates) for name in ("passed", "verdicts"))
+    passed = sum(cell.passed for cell in view.aggregates)
+    verdicts = sum(cell.verdicts for cell in view.aggregates)
     return _Preview(
         f"Experiment: {_count(view.cells, 'combination')} of settings",
         f"An agent run, replayed {_count(view.rows, 'time')} from step {view.fork_sequence_no}."

@@ -71,7 +71,7 @@ class ExperimentTableView(APIView):
 
     @extend_schema(operation_id="get_experiment_table", responses={(200, "text/csv"): OpenApiTypes.STR, **PROBLEMS})
     def get(self, request: Request, id: str) -> HttpResponse:
-        """The replays of an experiment as CSV, a line each: settings, checks, scores, tokens, cost and answer."""
+        """The replays as CSV, a line each: settings, checks, scores, costs and the beginning of the answer."""
         experiment = queries.find(id)
         response = HttpResponse(as_csv(queries.view(experiment).results), content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="experiment-{experiment.id}.csv"'

@@ -128,7 +128,7 @@ def _may_be_returned(
 
 
 def _text_at(node: Node, item: UnexplainedContent, payload: Callable[[str], JSONValue]) -> str:
-    """Text or number of an input with the content; empty for settings and schemas."""
+    """Text or number of an input with the content; empty for other values and for what is not in the input."""
     try:
         value = resolve_pointer(payload(node.input_ref), item.path)
     except LookupError:

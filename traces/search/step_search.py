@@ -22,9 +22,7 @@ _REFERENCE: Final = re.compile(rb'\{"\$part":"[0-9a-f]{64}"\}|"\$(?:blocks|liter
 _REFERENCE_MARK: Final = b'"$'
 _PAYLOADS: Final = ("input_ref", "output_ref", "attributes_ref")
 _COLUMNS: Final = ("name", "summary", "error", "provider", "model", "tool_name", "call_id", "external_id", "type")
-
-
-# A text to find, folded, and the bit of its word.
+# The bit of a word, and a folded text to find it by.
 _Needle = tuple[int, str]
 
 

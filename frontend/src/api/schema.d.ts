@@ -520,7 +520,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** @description The replays of an experiment as CSV, a line each: settings, checks, scores, tokens, cost and answer. */
+        /** @description The replays as CSV, a line each: settings, checks, scores, costs and the beginning of the answer. */
         get: operations["get_experiment_table"];
         put?: never;
         post?: never;

@@ -40,12 +40,13 @@ _COLUMNS: Final[Mapping[str, Callable[[ExperimentRowView], _Value]]] = {
 def as_csv(rows: Sequence[ExperimentRowView]) -> str:
     """A line of names, and one for each replay; the field of an unknown value is empty.
 
-    Each axis is a column. Latencies are in milliseconds, costs in US dollars, scores from 0 to 1.
+    Each axis is a column, such as `axis: model`. Latencies are in milliseconds, costs in US dollars, scores from 0
+    to 1.
     """
     output = io.StringIO()
     writer = csv.writer(output)
     axes = list(dict.fromkeys(setting.axis for row in rows for setting in row.settings))
-    writer.writerow(["number", "sample", *map(_plain, axes), *_COLUMNS])
+    writer.writerow(["number", "sample", *(f"axis: {axis}" for axis in axes), *_COLUMNS])
     for row in rows:
         value_of = {setting.axis: setting.value for setting in row.settings}
         values = [*(value_of.get(axis, "") for axis in axes), *(read(row) for read in _COLUMNS.values())]

@@ -78,7 +78,9 @@ def world(client: Client, no_queue: list[tuple[str, str]]) -> World:
 
 
 def _experiment(source: UUID, session: UUID) -> UUID:
-    request = ExperimentRequest(run=str(source), fork_step=3).model_dump(mode="json")
+    # An axis may have the name of a column.
+    axis = {"name": "status", "values": [{"name": "as recorded"}]}
+    request = ExperimentRequest(run=str(source), fork_step=3, axes=[axis]).model_dump(mode="json")
     experiment = Experiment.objects.create(
         source_run_id=source, fork_sequence_no=3, request=request, parallel=1, last_seq=1
     )
@@ -289,6 +291,7 @@ def test_experiment_is_a_table(world: World, client: Client) -> None:
     assert (answer.status_code, answer["Content-Type"]) == (200, "text/csv; charset=utf-8")
     [row] = csv.DictReader(io.StringIO(answer.content.decode()))
     assert (row["number"], row["answer"], row["run"]) == ("1", "'=unknown order", str(world.fork))
+    assert (row["axis: status"], row["status"]) == ("as recorded", "completed_simulated")
     assert client.get(f"/api/v1/experiments/{new_id()}.csv").status_code == 404
 
 

@@ -104,7 +104,7 @@ function Actions({ view, selection }: { view: ExperimentView; selection: readonl
 function filesOf(id: string): ExportFile[] {
   return [
     { label: "CSV, a line per replay", href: serverPaths.experimentFile(id, "csv"), name: `experiment-${id}.csv` },
-    { label: "JSON, complete", href: serverPaths.experimentFile(id, "json"), name: `experiment-${id}.json` },
+    { label: "JSON, with the settings", href: serverPaths.experimentFile(id, "json"), name: `experiment-${id}.json` },
   ];
 }
 
