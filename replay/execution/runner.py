@@ -31,7 +31,8 @@ from replay.overrides.policy import Policy
 from replay.overrides.profile import OverrideProfile
 from replay.resolution.lost_recordings import ARTIFACT_MISSING
 from replay.store.fork import build_fork
-from replay.store.graph_loader import find_losses, load_graph
+from replay.store.graph_loader import load_graph
+from replay.store.losses import find_losses
 from replay.store.payload_reader import Payloads
 from traces import notify
 from traces.call_index import ignore_lists

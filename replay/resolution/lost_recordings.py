@@ -29,7 +29,8 @@ def refusals(policy: Policy, losses: Mapping[int, LostPayloads], ranges: Sequenc
     """Refusal for the first reused step whose recording is unreadable, if the policy requires it."""
     needed_steps = [no for no in losses if any(no in steps for steps in ranges)] if are_refused(policy) else []
     if needed_steps:
-        first = min(needed_steps)
+        # A container is less telling than the step inside it that is lost.
+        first = min(needed_steps, key=lambda no: (_are_inside(losses[no]), no))
         path = "/policy/strict" if policy.strict else "/policy/fallback"
         detail = refusal_text(policy, first, losses[first])
         yield PlanRefusal(code=ARTIFACT_MISSING, detail=detail, where=path, step=first)
@@ -37,7 +38,7 @@ def refusals(policy: Policy, losses: Mapping[int, LostPayloads], ranges: Sequenc
 
 def warnings(losses: Mapping[int, LostPayloads], fork: int, steps: Iterable[PlannedStep]) -> Iterator[str]:
     """Warnings about unreadable steps: inherited ones, which a plan does not list, and those that keep their output."""
-    if numbers := sorted(no for no in losses if no < fork):
+    if numbers := sorted(no for no, payloads in losses.items() if no < fork and not _are_inside(payloads)):
         yield sentence(
             f"{step_list(numbers)} before the fork cannot be verified: {describe_losses(losses[numbers[0]])}."
         )
@@ -57,11 +58,15 @@ def refusal_text(policy: Policy, no: int, losses: LostPayloads) -> str:
 
 def reason(losses: LostPayloads) -> Reason:
     """Reason of an unreadable step that no change reaches."""
+    if _are_inside(losses):
+        return Reason.DERIVED
     return Reason.POLICY_FALLBACK if _lacks_output(losses) else Reason.SOURCE_OUTPUT_UNVERIFIED
 
 
 def note(losses: LostPayloads) -> str:
     """Describe an unreadable step that no change reaches."""
+    if _are_inside(losses):
+        return f"It has no recorded output, and {describe_losses(losses)}"
     text = "A placeholder replaces its output" if _lacks_output(losses) else "Its recorded output is kept, unverified"
     return f"{text}: {describe_losses(losses)}"
 
@@ -73,6 +78,11 @@ def detail(losses: LostPayloads) -> JSONObject:
 
 def cause(losses: LostPayloads) -> JSONObject:
     return {"why": str(Cause.ARTIFACT_MISSING), "unavailable": [payload.document for payload in losses]}
+
+
+def _are_inside(losses: LostPayloads) -> bool:
+    """True for a container of which nothing is unreadable but outputs of steps inside."""
+    return all(payload.inner is not None for payload in losses)
 
 
 def _lacks_output(losses: LostPayloads) -> bool:

@@ -27,17 +27,10 @@ from replay.saved_profiles import queries as library
 from replay.sessions.schemas import ReplayRequest
 from replay.store import call_cache
 from replay.store.fork import build_fork
-from replay.store.graph_loader import (
-    find_losses,
-    find_replay_outputs,
-    is_too_long_to_verify,
-    load_first_model,
-    load_graph,
-    load_steps,
-)
+from replay.store.graph_loader import find_replay_outputs, load_first_model, load_graph, load_steps
+from replay.store.losses import find_damaged_step, find_losses, is_too_long_to_verify
 from replay.store.payload_reader import Payloads
 from replay.store.recorded_calls import RecordedCalls
-from replay.store.unread_recordings import find_damaged_step
 from replay.tool_review import queries as tool_review_queries
 from traces.call_index import ignore_lists
 from traces.core.gc_pause import without_pauses

@@ -1,4 +1,4 @@
-"""Load the graph of a run from the fork on, and its unreadable payloads."""
+"""Load the graph of a run from the fork on."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -22,44 +22,12 @@ from traces.payloads.lost_payloads import LostPayloads
 from traces.payloads.replay_labels import RECORDED_AS, REPLAY_LABELS
 from traces.provenance.input_origins import UnexplainedContent, from_json
 from traces.storage import bulk
-from traces.storage.integrity import Inspector
 
 _COLUMNS: Final = (*STORED_FIELDS, "sequence_no", "parent_no", "started_at", "unexplained")
 _FIELDS: Final = (*STORED_FIELDS, "no", "parent", "started_at", "unexplained")
 _ID: Final = _COLUMNS.index("id")
 _NOT_ANALYSED: Final = "this run was stored before content origins were analysed"
-_FULL_CHECK_STEPS: Final = 2000  # verifying all artifacts takes about 50 microseconds per step
 _KINDS: Final = {str(member): member for member in EdgeKind}
-
-
-def find_losses(run_id: UUID, steps: int, *, first: int = 1) -> dict[int, LostPayloads]:
-    """Unreadable payloads by step of a run with so many steps, as a plan reports them: from a step on, and around it.
-
-    Verifying every artifact of a long run would take too long for a plan; execution does it.
-    """
-    inspector = Inspector(shallow=is_too_long_to_verify(steps))
-    losses = inspector.steps(run_id, first, steps)
-    for no in _containers_around(run_id, first):
-        losses |= inspector.steps(run_id, no, no)
-    return losses
-
-
-def _containers_around(run_id: UUID, fork: int) -> set[int]:
-    """Numbers of the containers before the fork that enclose steps after it."""
-    inner = Step.objects.filter(run_id=run_id, sequence_no__gte=fork)
-    numbers: set[int] = set()
-    while True:
-        parents = inner.filter(parent_no__lt=fork).values_list("parent_no", flat=True).distinct()
-        level = {no for no in parents if no is not None} - numbers
-        if not level:
-            return numbers
-        numbers |= level
-        inner = Step.objects.filter(run_id=run_id, sequence_no__in=level)
-
-
-def is_too_long_to_verify(steps: int) -> bool:
-    """True if only the existence of a run's artifacts is checked for a plan."""
-    return steps > _FULL_CHECK_STEPS
 
 
 def find_replay_outputs(run_id: UUID) -> dict[int, ReplayOutput]:

@@ -16,22 +16,28 @@ class Loss(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LostPayload:
-    """An unreadable payload of a step; `digest` names the missing or damaged artifact, if it was recorded."""
+    """An unreadable payload of a step; `digest` names the missing or damaged artifact, if it was recorded.
+
+    Of a container without an output of its own, the `field` is "steps", and the loss is that of the output of `inner`.
+    """
 
     field: str
     loss: Loss
     digest: str = ""
+    inner: int | None = None
 
     @property
     def text(self) -> str:
         """The loss as a phrase, for example "an artifact of its output is missing (3f0c...)"."""
+        place = f"its {self.field}" if self.inner is None else f"the output of step {self.inner} inside it"
         if self.loss is Loss.NOT_RECORDED:
-            return f"its {self.field} was not recorded"
-        return f"an artifact of its {self.field} is {self.loss} ({self.digest})"
+            return f"{place} was not recorded"
+        return f"an artifact of {place} is {self.loss} ({self.digest})"
 
     @property
     def document(self) -> JSONObject:
-        return {"field": self.field, "loss": str(self.loss), "digest": self.digest}
+        document: JSONObject = {"field": self.field, "loss": str(self.loss), "digest": self.digest}
+        return document if self.inner is None else {**document, "step": self.inner}
 
 
 LostPayloads = tuple[LostPayload, ...]

@@ -158,10 +158,12 @@ class ReusedSteps:
     def _compare_with_plan(self, event: StepsReused, context: ReplayContext) -> None:
         losses = self._find_losses(event.first, event.last)
         for no in range(event.first, event.last + 1):
-            label, reason = context.graph.by_no[no].reuse_label, Reason.SOURCE_OUTPUT_REUSED
+            node = context.graph.by_no[no]
+            label, reason = node.reuse_label, Reason.SOURCE_OUTPUT_REUSED
             if no in event.assumptions:
                 label, reason = Label.SIMULATED, Reason.ASSUMED_UNAFFECTED
-            if no in losses:
-                label, reason = Label.SIMULATED, lost_recordings.reason(losses[no])
+            # The plan knows which containers surround a lost step.
+            if lost_payloads := losses.get(no, node.losses):
+                label, reason = Label.SIMULATED, lost_recordings.reason(lost_payloads)
             deviations = self._checkpoints.deviations
             deviations.resolve(no, label, reason, is_container=no in context.graph.children)

@@ -13,7 +13,7 @@ from replay.core.events import ContainerClosed, Divergence, Event, StepResolved,
 from replay.engine.computed_outputs import PROVISIONAL
 from replay.engine.replayer import Replayer
 from replay.execution import observers
-from replay.execution.derived_run import container_status, final_status, step_rows
+from replay.execution.derived_run import container_status, final_status, step_rows, unverified_containers
 from replay.execution.derived_run.checkpoints import Checkpoints
 from replay.execution.derived_run.reused_steps import ReusedSteps
 from replay.execution.messages import StepsMessage
@@ -73,6 +73,7 @@ class StepWriter:
         with transaction.atomic():
             for event in self._closed:
                 self._close(event)
+            self._weaken_containers()
             container_status.settle(self._row.run_id, self._changed_containers)
             status = final_status.session_status(session, checkpoints.counts)
             run_status = final_status.run_status(
@@ -152,6 +153,14 @@ class StepWriter:
         if self._policy.strict and event.label is Label.SIMULATED:
             message = f"step {event.no} ({event.node.callee}): it would be simulated ({event.reason})"
             raise ReplayFailure("strict", message, step=event.no)
+
+    def _weaken_containers(self) -> None:
+        if not self._checkpoints.counts[Label.SIMULATED]:
+            return
+        for no in unverified_containers.weaken(self._row.run_id):
+            self._checkpoints.counts[Label.EXACT] -= 1
+            self._checkpoints.counts[Label.SIMULATED] += 1
+            self._row.append_messages(StepsMessage(seq=0, first=no, last=no))
 
     def _close(self, event: ContainerClosed) -> None:
         step = Step.objects.filter(run_id=self._row.run_id, sequence_no=event.no)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from replay.core.graph import CONTAINERS
 from replay.execution import runner, task_names
 from replay.fork_tree.queries import tree
 from replay.sessions import prepare, queries, services
@@ -19,6 +20,7 @@ from traces.runs.services import record
 from traces.storage import artifacts
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.divided]
+GOODBYE = {"match": {"step": 9}, "output": "Goodbye."}
 
 
 @pytest.fixture(autouse=True)
@@ -188,3 +190,25 @@ def test_strict_replay_stops_at_assumed_agent() -> None:
     record(order_desk(external_id="other", model="m2"))  # where the new call finds its answer
     view, _ = replay(run, 9, {"match": {"step": 9}, "model": {"model": "m2"}}, strict=True)
     assert (view.status, view.error_code, view.error_sequence_no) == ("failed_validation", "strict", 8)
+
+
+@pytest.mark.parametrize(("fork", "overrides"), [(1, []), (9, [GOODBYE]), (2, [GOODBYE])])
+def test_containers_without_output_are_as_weak_as_the_lost_steps_inside(
+    fork: int, overrides: list[dict[str, Any]]
+) -> None:
+    """Tracers that record no contents record agents without an output, too."""
+    whole = order_desk()
+    lost_no = next(no for no, step in enumerate(whole.steps, start=1) if step.tool_name == "get_order")
+    no_output = [step.type in CONTAINERS or no == lost_no for no, step in enumerate(whole.steps, start=1)]
+    steps = [replace(step, output=None) if hide else step for step, hide in zip(whole.steps, no_output, strict=True)]
+    view, derived_steps = replay(replace(whole, steps=tuple(steps)), fork, *overrides, allow=[])
+    agent, turn, call = derived_steps[0], derived_steps[1], derived_steps[lost_no - 1]
+    assert [step.label for step in (agent, turn, call)] == ["simulated"] * 3
+    assert (turn.reason, turn.output_ref) == ("derived", "")
+    note = f"It has no recorded output, and the output of step {lost_no} inside it was not recorded"
+    assert turn.detail["note"] == note
+    body: Any = {"run": str(view.source_run), "fork_step": fork, "overrides": {"overrides": overrides}}
+    for list_untouched in (True, False):
+        plan = services.preview(prepare.parse({**body, "policy": {"allow": []}}), list_untouched=list_untouched)
+        assert plan.counts == view.counts
+    assert view.divergences == []
