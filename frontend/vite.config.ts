@@ -1,5 +1,6 @@
 import react from "@vitejs/plugin-react";
 import { fileURLToPath } from "node:url";
+import pxToRem from "postcss-pxtorem";
 import { defineConfig } from "vitest/config";
 
 const server = process.env.FORKPOINT_URL ?? "http://127.0.0.1:8700";
@@ -22,6 +23,8 @@ const LATER = [
 export default defineConfig({
   plugins: [react()],
   resolve: { alias: { "@": fileURLToPath(new URL("./src", import.meta.url)) } },
+  // All lengths grow with the text size that the reader has set in the browser; lines of 1 px stay thin.
+  css: { postcss: { plugins: [pxToRem({ propList: ["*"], mediaQuery: true, minPixelValue: 2 })] } },
   build: {
     // The content security policy allows no inline script and no data: script.
     modulePreload: { polyfill: false },

@@ -17,6 +17,15 @@ TRANSCRIPT: Final = Path(__file__).resolve().parent.parent / "fixtures" / "impor
 CENTS: Final = "Order totals are in cents, refunds are in euros: convert before you refund."
 
 
+# The size of the text and the width of the page, once the browser's text has twice its size.
+_DOUBLED = """() => {
+  document.documentElement.style.fontSize = "200%";
+  const sizes = [parseFloat(getComputedStyle(document.body).fontSize), document.documentElement.scrollWidth];
+  document.documentElement.style.fontSize = "";
+  return sizes;
+}"""
+
+
 def _filled_buttons(page: Page) -> Locator:
     # Filled is the default, which no attribute states.
     buttons = page.locator("main .mantine-Button-root:not([data-variant]), main [data-variant=filled]")
@@ -48,6 +57,10 @@ def test_first_visit_leads_to_the_proof(
     expect(page.get_by_label("Verdict")).to_contain_text("Passed")
     expect(_filled_buttons(page)).to_have_text([re.compile("^Prove it")])
     assert page.evaluate("document.documentElement.scrollWidth") <= viewport["width"]
+    # As for a reader who set the browser's text to twice its size.
+    size, width = page.evaluate(_DOUBLED)
+    assert size == 26
+    assert width <= viewport["width"]
     bar.get_by_role("button", name="Close the tour").click()
     expect(bar).to_have_count(0)
 

@@ -1,4 +1,5 @@
 import "./styles";
+import "@/ui/format/textSize";
 import { MantineProvider } from "@mantine/core";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from "@mantine/core";
+import { createTheme, rem, type CSSVariablesResolver, type MantineColorsTuple } from "@mantine/core";
 
 // Shade 6 has AA contrast with white text in the light theme, shade 3 with dark text in the dark theme.
 const iris: MantineColorsTuple = [
@@ -25,12 +25,12 @@ export const theme = createTheme({
   colors: { iris, gray: stone, dark: night, red: brick },
   black: "#1d1c1a",
   defaultRadius: 7,
-  fontSizes: { xs: "11.5px", sm: "12.5px", md: "13px", lg: "15px", xl: "17px" },
-  spacing: { xs: "6px", sm: "8px", md: "12px", lg: "16px", xl: "24px" },
+  fontSizes: { xs: rem(11.5), sm: rem(12.5), md: rem(13), lg: rem(15), xl: rem(17) },
+  spacing: { xs: rem(6), sm: rem(8), md: rem(12), lg: rem(16), xl: rem(24) },
   components: {
     Button: {
       defaultProps: { size: "compact-md" },
-      styles: { root: { height: 28, paddingInline: 11, fontSize: 12.5, fontWeight: 600 } },
+      styles: { root: { height: rem(28), paddingInline: rem(11), fontSize: rem(12.5), fontWeight: 600 } },
       // Mantine picks the text colour for the light theme's shade. The dark theme's shade needs dark text.
       vars: (_theme: unknown, { variant = "filled", color }: { variant?: string; color?: string }) => ({
         root: variant === "filled" && color === undefined ? { "--button-color": "var(--on-accent)" } : {},
@@ -38,7 +38,7 @@ export const theme = createTheme({
     },
     ActionIcon: { defaultProps: { variant: "subtle", color: "gray", size: 28 } },
     // Mantine's notes below a field are 9.5 px.
-    InputWrapper: { styles: { description: { fontSize: 12 }, error: { fontSize: 12 } } },
+    InputWrapper: { styles: { description: { fontSize: rem(12) }, error: { fontSize: rem(12) } } },
     TextInput: { defaultProps: { size: "xs", dir: "auto" } },
     Textarea: { defaultProps: { size: "xs", dir: "auto" } },
     NumberInput: { defaultProps: { size: "xs" } },
@@ -56,7 +56,13 @@ export const theme = createTheme({
     Modal: {
       defaultProps: { centered: true, radius: 10 },
       styles: {
-        title: { fontSize: 15, fontWeight: 620, letterSpacing: "-0.01em", textTransform: "none", color: "var(--text)" },
+        title: {
+          fontSize: rem(15),
+          fontWeight: 620,
+          letterSpacing: "-0.01em",
+          textTransform: "none",
+          color: "var(--text)",
+        },
       },
     },
   },

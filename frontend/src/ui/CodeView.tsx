@@ -24,7 +24,7 @@ const style = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null], color: "var(--simulated)" },
 ]);
 const look = EditorView.theme({
-  "&": { fontSize: "12px", backgroundColor: "transparent", maxHeight: "60vh" },
+  "&": { fontSize: "0.75rem", backgroundColor: "transparent", maxHeight: "60vh" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
   ".cm-gutters": { backgroundColor: "transparent", color: "var(--faint)", border: "none" },
   "&.cm-focused": { outline: "2px solid var(--accent)" },

@@ -11,7 +11,7 @@ export function Page({ children }: { children: ReactNode }): ReactElement {
 export function PageLoading({ name, panels }: { name: string; panels: readonly number[] }): ReactElement {
   return (
     <div className={classes.page} aria-busy="true" aria-label={`Loading ${name}`}>
-      <Skeleton height={60} width="min(420px, 100%)" radius="md" />
+      <Skeleton height={60} width="min(26.25rem, 100%)" radius="md" />
       {panels.map((height) => (
         <Skeleton key={height} height={height} radius="md" />
       ))}

@@ -82,7 +82,7 @@ function LoadedRun({ run, steps, partial }: { run: RunDetail; steps: StepSummary
   const [filter] = useState(() => filterOf(panels));
   const hasStep = route.useSearch({ select: ({ step }) => step !== undefined });
   const navigate = useNavigate();
-  const phone = useScreenQuery("(max-width: 900px)");
+  const phone = useScreenQuery("(max-width: 56.25rem)");
   const [region, setRegion] = useState<RegionName>(forkStep !== null ? "fork" : hasStep ? "step" : "steps");
   const fork = useFork(run.id, forkStep);
   const usualView = useMemo(() => defaultView(steps), [steps]);

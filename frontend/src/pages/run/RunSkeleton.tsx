@@ -8,7 +8,7 @@ import classes from "./RunPage.module.css";
 export function RunSkeleton({ run }: { run: RunDetail | undefined }): ReactElement {
   return (
     <div className={classes.page} role="status" aria-busy aria-label="Loading the run">
-      {run ? <RunHeader run={run} /> : <Skeleton className={classes.unknown} width="min(340px, 100%)" />}
+      {run ? <RunHeader run={run} /> : <Skeleton className={classes.unknown} width="min(21.25rem, 100%)" />}
       <div className={classes.loading}>
         <div className="panel">
           {Array.from({ length: 14 }, (_, index) => (

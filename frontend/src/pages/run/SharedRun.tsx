@@ -58,7 +58,7 @@ function Run({ id }: { id: string }): ReactElement {
 function LoadedRun({ run, steps }: { run: RunDetail; steps: StepSummary[] }): ReactElement {
   const search = route.useSearch();
   const navigate = route.useNavigate();
-  const phone = useScreenQuery("(max-width: 900px)");
+  const phone = useScreenQuery("(max-width: 56.25rem)");
   const [region, setRegion] = useState<RegionName>(search.step ? "step" : "steps");
   const usualView = useMemo(() => defaultView(steps), [steps]);
   const view = search.view ?? usualView;

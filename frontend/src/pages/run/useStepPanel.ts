@@ -4,7 +4,7 @@ import type { RunView } from "./views";
 
 /** Views whose rows need most of the width of a laptop. Beside an open fork, three columns fit only wider screens. */
 const WIDE: ReadonlySet<RunView> = new Set<RunView>(["transcript", "timeline"]);
-const THREE_WIDE_COLUMNS = "(min-width: 1800px)";
+const THREE_WIDE_COLUMNS = "(min-width: 112.5rem)";
 
 export const isWide = (view: RunView): boolean => WIDE.has(view);
 

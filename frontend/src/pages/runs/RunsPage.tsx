@@ -37,7 +37,7 @@ const ImportDialog = lazy(() => loadPart(() => import("./import/ImportDialog")))
 export function RunsPage(): ReactElement {
   const search = route.useSearch();
   const navigate = useNavigate();
-  const narrow = useScreenQuery("(max-width: 719px)");
+  const narrow = useScreenQuery("(max-width: 44.9375rem)");
   const searchField = useRef<HTMLInputElement>(null);
   const filePicker = useRef<HTMLInputElement>(null);
   const [selection, setSelection] = useState<RunSummary[]>([]);

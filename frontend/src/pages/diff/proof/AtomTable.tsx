@@ -1,6 +1,7 @@
 import { IconCheck, IconMinus, IconQuestionMark } from "@tabler/icons-react";
 import type { ReactElement } from "react";
 import type { AtomEvidence, Findings } from "@/api/schema";
+import { withText } from "@/ui/format/textSize";
 import { BothSteps } from "../StepLink";
 import { sufficientAnswer, atomTree, isPrimary, necessaryAnswer, type Answer } from "./wording";
 import table from "../DiffTable.module.css";
@@ -25,7 +26,7 @@ export function AtomTable({ findings }: { findings: Findings }): ReactElement | 
         <tbody>
           {atomTree(findings.atoms).map(({ atom, depth }) => (
             <tr key={atom.id} data-primary={isPrimary(findings, atom)}>
-              <th scope="row" style={{ paddingLeft: 12 + depth * 18 }}>
+              <th scope="row" style={{ paddingLeft: withText(12 + depth * 18) }}>
                 <Change atom={atom} />
               </th>
               <td>

@@ -4,7 +4,7 @@ import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef, type ReactElement } from "react";
 
 const look = EditorView.theme({
-  "&": { fontSize: "12px", backgroundColor: "var(--panel)", color: "var(--text)" },
+  "&": { fontSize: "0.75rem", backgroundColor: "var(--panel)", color: "var(--text)" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
   ".cm-gutters": { backgroundColor: "var(--sunken)", color: "var(--faint)", borderRight: "1px solid var(--line)" },
   "&.cm-merge-a .cm-changedLine, .cm-deletedChunk": {

@@ -18,7 +18,7 @@ interface Props {
 /** The sections of the report, one below another. Selecting a pair of steps filters all of them. */
 export function SectionPanels({ search, onSearch }: Props): ReactElement {
   const { sections } = useReport().report;
-  const isNarrow = useScreenQuery("(max-width: 720px)");
+  const isNarrow = useScreenQuery("(max-width: 45rem)");
   const names = SECTION_NAMES.filter((name) => hasContent(sections[name], search.pair));
   const emptyNames = SECTION_NAMES.filter((name) => !names.includes(name));
   return (

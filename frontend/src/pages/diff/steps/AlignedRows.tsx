@@ -12,13 +12,14 @@ import {
 } from "react";
 import { baseName, candidateName } from "@/domain/diffs/candidateName";
 import { pluralize } from "@/ui/format/numbers";
+import { withText } from "@/ui/format/textSize";
 import { connectors, PAIRING_METHOD, pairKey, rowKey, type PairRow } from "./pairs";
 import { PairCell } from "./PairCell";
 import { useReport } from "../reportContext";
 import { RELATION } from "../wording";
 import classes from "./AlignedRows.module.css";
 
-const ROW = 34;
+const ROW = withText(34);
 /** The index of the sections covers this much of the page. */
 const INDEX_HEIGHT = 44;
 

@@ -16,7 +16,7 @@ const route = getRouteApi("/runs/$run");
 export function RevisionMenu({ run }: { run: RunDetail }): ReactElement | null {
   if (run.revisions.length === 0) return null;
   return (
-    <Menu position="bottom-start" shadow="md" width="min(340px, calc(100vw - 20px))">
+    <Menu position="bottom-start" shadow="md" width="min(21.25rem, calc(100vw - 20px))">
       <Menu.Target>
         <UnstyledButton className={`chip ${classes.target}`}>
           {revisionWords(run)} <IconChevronDown size={12} aria-hidden />

@@ -15,7 +15,7 @@ export function Tokens({ run }: { run: RunDetail }): ReactElement {
   const [opened, setOpened] = useState(false);
   const { data } = useQuery({ ...usageQuery(run.id, run.steps), enabled: opened });
   return (
-    <Popover opened={opened} onChange={setOpened} shadow="md" width="min(460px, calc(100vw - 20px))" trapFocus>
+    <Popover opened={opened} onChange={setOpened} shadow="md" width="min(28.75rem, calc(100vw - 20px))" trapFocus>
       <Popover.Target>
         <UnstyledButton
           className={classes.tokens}

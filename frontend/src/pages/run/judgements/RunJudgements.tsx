@@ -47,7 +47,7 @@ export function RunJudgements({ run }: { run: RunDetail }): ReactElement {
       onChange={(next) => (next ? open() : close())}
       position="bottom-start"
       shadow="md"
-      width="min(420px, calc(100vw - 20px))"
+      width="min(26.25rem, calc(100vw - 20px))"
       trapFocus
       returnFocus
     >

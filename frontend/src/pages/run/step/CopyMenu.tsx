@@ -29,7 +29,13 @@ export function CopyMenu({ step, withSnippets }: Props): ReactElement {
   const messages = step?.type === "model" ? messagesOf(step.input) : null;
   const hasCall = withSnippets && (step?.type === "model" || step?.type === "tool");
   return (
-    <Menu opened={opened} onChange={setOpened} position="bottom-end" shadow="md" width="min(260px, calc(100vw - 20px))">
+    <Menu
+      opened={opened}
+      onChange={setOpened}
+      position="bottom-end"
+      shadow="md"
+      width="min(16.25rem, calc(100vw - 20px))"
+    >
       <Tooltip label={clipboard.copied ? "Copied" : "Copy"}>
         <Menu.Target>
           <ActionIcon aria-label={clipboard.copied ? "Copied" : "Copy"}>

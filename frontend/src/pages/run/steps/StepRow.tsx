@@ -8,6 +8,7 @@ import { stepPreview } from "@/domain/steps/preview";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
 import paper from "@/ui/paper/Paper.module.css";
+import { withText } from "@/ui/format/textSize";
 import { actionWord } from "../stepPlans";
 import classes from "./Steps.module.css";
 import { waterfall, type Node } from "./tree";
@@ -54,7 +55,7 @@ export const StepRow = memo(function StepRow(props: Props): ReactElement {
     >
       <span className={classes.number}>{step.sequence_no}</span>
       <LabelGlyph mark={mark} word={action ? actionWord[action] : undefined} />
-      <span className={classes.title} style={{ paddingLeft: Math.min(props.depth, 8) * 12 }}>
+      <span className={classes.title} style={{ paddingLeft: withText(Math.min(props.depth, 8) * 12) }}>
         {node.children.length > 0 ? (
           <span
             className={classes.twist}

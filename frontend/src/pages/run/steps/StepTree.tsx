@@ -3,6 +3,7 @@ import { useCallback, useEffect, useEffectEvent, useMemo, useRef, type ReactElem
 import { paperRows, usePaper } from "@/ui/paper/paper";
 import paper from "@/ui/paper/Paper.module.css";
 import { PaperGap } from "@/ui/paper/PaperGap";
+import { withText } from "@/ui/format/textSize";
 import { useSelectedNumber } from "../selection";
 import { actionOf, type StepPlans } from "../stepPlans";
 import { Minimap } from "./Minimap";
@@ -31,7 +32,7 @@ export function StepTree(props: Props): ReactElement {
   const selectedNumber = useSelectedNumber();
   const scroller = useRef<HTMLDivElement>(null);
   const selectedPlace = useRef<HTMLDivElement>(null);
-  const rowHeight = window.matchMedia("(pointer: coarse)").matches ? 40 : 28;
+  const rowHeight = window.matchMedia("(pointer: coarse)").matches ? withText(40) : withText(28);
   // A new function would make the list measure all rows again at each key press.
   const keyOf = useCallback((index: number) => rows[index]?.step.sequence_no ?? index, [rows]);
   const virtual = useVirtualizer({

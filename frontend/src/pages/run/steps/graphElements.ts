@@ -3,14 +3,15 @@ import { useMemo } from "react";
 import type { RunEdge } from "@/api/schema";
 import type { PlanAction } from "@/domain/steps/labels";
 import { edgeWords } from "../edgeKinds";
+import { withText } from "@/ui/format/textSize";
 import { actionOf, type StepPlans } from "../stepPlans";
 import type { layout } from "./graph";
 import type { Node } from "./tree";
 
 export type StepFlowNode = FlowNode<{ row: Node; action: PlanAction | null; fork: boolean }, "step">;
 
-export const WIDTH = 220;
-export const HEIGHT = 42;
+export const WIDTH = withText(220);
+export const HEIGHT = withText(42);
 
 /** Line style by kind of provenance: the more certain, the more solid. */
 export const dashes: Record<RunEdge["kind"], string | undefined> = {
@@ -41,7 +42,7 @@ export function useGraphElements({ graph, visibleEdges, selectedNumber, fork, pl
       graph.nodes.map(({ sequenceNo, x, y, row }) => ({
         id: String(sequenceNo),
         type: "step",
-        position: { x, y },
+        position: { x: withText(x), y: withText(y) },
         width: WIDTH,
         height: HEIGHT,
         selected: false,

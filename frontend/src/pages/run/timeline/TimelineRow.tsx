@@ -5,6 +5,7 @@ import { StepIcon } from "@/features/steps/StepIcon";
 import { shortenMarkers } from "@/ui/format/markers";
 import { duration } from "@/ui/format/numbers";
 import paper from "@/ui/paper/Paper.module.css";
+import { withText } from "@/ui/format/textSize";
 import { actionWord } from "../stepPlans";
 import type { Node } from "../steps/tree";
 import { barOf, type Bar } from "./bars";
@@ -43,7 +44,7 @@ export const TimelineRow = memo(function TimelineRow(props: Props): ReactElement
       <span className={`${classes.name} ${isFailed(step.status) ? "failed" : ""}`}>
         <span className={classes.number}>{step.sequence_no}</span>
         <LabelGlyph mark={mark} word={action ? actionWord[action] : undefined} />
-        <span className={classes.indent} style={{ width: Math.min(node.depth, 8) * 10 }} />
+        <span className={classes.indent} style={{ width: withText(Math.min(node.depth, 8) * 10) }} />
         <StepIcon type={step.type} hasLabel />
         <span className="ellipsis">{shortenMarkers(step.name || step.type)}</span>
       </span>

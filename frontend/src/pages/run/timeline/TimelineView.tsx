@@ -9,6 +9,7 @@ import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { paperRows, usePaper } from "@/ui/paper/paper";
 import paper from "@/ui/paper/Paper.module.css";
 import { PaperGap } from "@/ui/paper/PaperGap";
+import { withText } from "@/ui/format/textSize";
 import { useSelectedNumber } from "../selection";
 import { actionOf, type StepPlans } from "../stepPlans";
 import { moveByKey, scrollTo } from "../steps/reveal";
@@ -33,11 +34,11 @@ interface Props {
   onTree: () => void;
 }
 
-const ROW = 30;
-const TOUCH_ROW = 40;
+const ROW = withText(30);
+const TOUCH_ROW = withText(40);
 /** Pixels between ticks, and of a label. */
-const TICK = 96;
-const LABEL = 48;
+const TICK = withText(96);
+const LABEL = withText(48);
 const STEP = 0.6;
 
 /** All steps on one time scale. Steps without a recorded time are listed, but have no place on it. */

@@ -14,7 +14,7 @@ test("drops rare columns before the usual ones", () => {
 });
 
 test("a grid has the width of each column", () => {
-  expect(gridTemplate(["started", "cost"])).toBe("24px 116px minmax(0, 1fr) 88px 64px 28px");
+  expect(gridTemplate(["started", "cost"])).toBe("1.5rem 7.25rem minmax(0, 1fr) 5.5rem 4rem 1.75rem");
 });
 
 test("reads stored columns", () => {

@@ -46,7 +46,7 @@ const PADDING = 22;
 /** Below this width, the name would tell too little. */
 const LEAST_NAME = 360;
 
-/** The chosen columns that leave enough space for the name, in the order of the table. */
+/** The chosen columns that leave enough space for the name, in the order of the table; `width` is for text of 16 px. */
 export function fittingColumns(choice: readonly OptionalColumn[], width: number): OptionalColumn[] {
   const columns = new Set(choice);
   for (const column of DROP_ORDER) {
@@ -56,10 +56,12 @@ export function fittingColumns(choice: readonly OptionalColumn[], width: number)
   return optionalColumns().filter((column) => columns.has(column));
 }
 
+const rem = (pixels: number) => `${pixels / 16}rem`;
+
 /** The widths of all columns as a CSS grid. */
 export function gridTemplate(columns: readonly OptionalColumn[]): string {
-  const widths = columns.map((column) => `${OPTIONAL[column]}px`);
-  return [`${CHECKBOX}px`, `${OUTCOME}px`, "minmax(0, 1fr)", ...widths, `${MENU}px`].join(" ");
+  const widths = columns.map((column) => rem(OPTIONAL[column]));
+  return [rem(CHECKBOX), rem(OUTCOME), "minmax(0, 1fr)", ...widths, rem(MENU)].join(" ");
 }
 
 export function optionalColumns(): OptionalColumn[] {

@@ -11,11 +11,12 @@ import { stepPreview } from "@/domain/steps/preview";
 import { StepIcon } from "@/features/steps/StepIcon";
 import { RunLink } from "@/features/share/RunLink";
 import { hasEnded } from "@/domain/replays/status";
+import { withText } from "@/ui/format/textSize";
 import { currentWords, isAgentQuestion } from "./currentStep";
 import { sessionRows, type SessionRow } from "./sessionRows";
 import classes from "./StepsColumn.module.css";
 
-const ROW = 30;
+const ROW = withText(30);
 const NONE: readonly StepSummary[] = [];
 
 /** The resolved steps, followed by the ones expected from the recording. */
