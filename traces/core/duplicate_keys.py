@@ -40,7 +40,10 @@ def loads(data: bytes) -> JSONValue:
 
 def find(data: bytes, value: JSONValue, keys: int | None = None) -> DuplicateKey | None:
     """Return the first duplicate key in `data`; `value` is its parsed form and `keys` the number of keys in it."""
-    keys = count(value) if keys is None else keys
+    if keys is None:
+        if are_unique(data, value):
+            return None
+        keys = count(value)
     if _max_count(data) == keys or _exact_count(data) == keys:
         return None
     try:

@@ -1,6 +1,7 @@
 """Problems of a JSON document, with a JSON pointer into the document as sent. Pure."""
 
 import re
+from collections.abc import Iterable
 from typing import Any, Final
 
 import pydantic
@@ -15,6 +16,8 @@ _OWN_ERROR: Final = "Value error, "
 _ENUM_MEMBER: Final = re.compile(r"<\w+\.\w+: ('[^']*')>")
 # Errors about a missing or unexpected key.
 _ABOUT_KEYS: Final = frozenset({"missing", "extra_forbidden"})
+# What a JSON parser makes of objects and lists.
+_NESTING: Final = frozenset({dict, list})
 
 
 def first_problem(error: pydantic.ValidationError, document: object) -> tuple[str, str]:
@@ -33,7 +36,7 @@ def find_deep_part(value: JSONValue, limit: int) -> str | None:
     """Return the JSON pointer of the first part nested more than `limit` levels deep, or None."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(limit):
-        level = [part for item in level for part in _parts(item).values() if isinstance(part, dict | list)]
+        level = [part for item in level for part in _values(item) if type(part) in _NESTING]
         if not level:
             return None
     return _path_of_depth(value, limit)
@@ -69,6 +72,10 @@ def _has(value: object, part: int | str) -> bool:
     if isinstance(value, dict):
         return part in value
     return isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value)
+
+
+def _values(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _parts(value: Any) -> dict[Any, Any]:
