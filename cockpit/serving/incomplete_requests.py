@@ -8,13 +8,14 @@ until the client closes it.
 
 import asyncio
 import resource
+import select
 from typing import Any, Final, cast
 
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cockpit.http.transfer.asgi import Scope
-from cockpit.http.transfer.slow_clients import PIPELINE
+from cockpit.http.transfer.slow_clients import HAS_LEFT, PIPELINE
 from cockpit.http.transfer.waiting import Waiting
 from cockpit.serving.request_pieces import PIECES, InterruptibleFlow, MeteredConnection, Turns
 
@@ -30,6 +31,8 @@ WAITING_LIMIT_PER_ADDRESS: Final = 128
 # Descriptors reserved for other uses: the database, artifacts, model providers, logs.
 _RESERVE: Final = 256
 _WANTED_DESCRIPTORS: Final = 65_536
+# What a poll reports once the client has sent its last byte, where the system can tell.
+_LEFT: Final[int] = getattr(select, "POLLRDHUP", 0)
 # Headers that state where a body ends.
 _FRAMINGS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
@@ -108,7 +111,8 @@ class GuardedProtocol(H11Protocol):
             self.flow.interrupt()
             self.turns.add(self)
         if self.cycle is not last:
-            cast(Scope, self.cycle.scope)[PIPELINE] = self._is_pipelined
+            scope = cast(Scope, self.cycle.scope)
+            scope |= {PIPELINE: self._is_pipelined, HAS_LEFT: self._has_left}
         # What follows such a request may be a part of it to a proxy (RFC 9112, section 6.1).
         if self.cycle is not None and _FRAMINGS.issubset(name for name, _ in self.cycle.scope["headers"]):
             self.cycle.keep_alive = False
@@ -148,6 +152,13 @@ class GuardedProtocol(H11Protocol):
         if idle is not None:
             idle.give_up("too many connections are open")
         return idle is not None
+
+    def _has_left(self) -> bool:
+        if self.transport.is_closing():
+            return True
+        poll = select.poll()
+        poll.register(self.transport.get_extra_info("socket"), _LEFT)
+        return bool(poll.poll(0))
 
     def _has_request(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete

@@ -29,6 +29,8 @@ _WITH_BODY: Final = frozenset({b"content-length", b"transfer-encoding"})
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 # In the scope of a request that its client sent before the response to the one before it was complete.
 PIPELINE: Final = "forkpoint.pipeline"
+# In the scope: a function that returns whether the client has left by now, even if the event loop does not know it yet.
+HAS_LEFT: Final = "forkpoint.has_left"
 # Refusal of a request by its headers alone: status, headers and body.
 Refusal = tuple[int, list[tuple[bytes, bytes]], bytes]
 
@@ -66,14 +68,21 @@ class SlowClientGuard:
         hang_up = Event()
         scope = {**scope, HANG_UP: hang_up}
         kind = {"is_pipelined": scope.get(PIPELINE, False), "is_probe": scope.get("path") in _PROBES}
-        async with _in_background(body.watch(hang_up)), Turn(self._slots, address, **kind) as turn:
-            if hang_up.is_set() and scope["method"] in _SAFE_METHODS:
-                return
+        async with _in_background(body.watch(hang_up)) as watch:
+            async with Turn(self._slots, address, **kind) as turn:
+                if not (_has_left(scope, hang_up) and scope["method"] in _SAFE_METHODS):
 
-            async def receive() -> Message:
-                return await body.next_piece(turn)
+                    async def receive() -> Message:
+                        return await body.next_piece(turn)
 
-            await self._application(scope, receive, _unless_stalled(send, body, turn))
+                    await self._application(scope, receive, _unless_stalled(send, body, turn))
+                    return
+            # The server reports a missing response, unless it knows by then that nobody would read it.
+            await watch
+
+
+def _has_left(scope: Scope, hang_up: Event) -> bool:
+    return hang_up.is_set() or scope.get(HAS_LEFT, hang_up.is_set)()
 
 
 def without_ambiguous_headers(scope: Scope) -> Scope:
@@ -156,10 +165,10 @@ class _Body:
 
 
 @asynccontextmanager
-async def _in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+async def _in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[asyncio.Task[None]]:
     task = asyncio.create_task(work)
     try:
-        yield
+        yield task
     finally:
         task.cancel()
 

@@ -14,7 +14,7 @@ import uvicorn
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from cockpit.http.transfer.slow_clients import PIPELINE
+from cockpit.http.transfer.slow_clients import HAS_LEFT, PIPELINE
 from cockpit.http.transfer.waiting import Waiting
 from cockpit.serving import incomplete_requests
 from cockpit.serving.incomplete_requests import GuardedProtocol
@@ -24,6 +24,17 @@ from tests.support.patience import patience_s, wait_until
 HALF = b"GET / HTTP/1.1\r\nHost: x\r\nX-Half: "
 LONG = 64 * 1024 * 1024
 WHOLE = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class Departure:
+    """A client that leaves while the server works; `saw`: whether it had left, as the server saw it."""
+
+    def __init__(self) -> None:
+        self.begins, self.ends = threading.Event(), threading.Event()
+        self.saw: list[bool] = []
+
+
+departure = Departure()
 
 
 async def hello(scope: Any, receive: Any, send: Any) -> None:
@@ -43,6 +54,13 @@ async def hello(scope: Any, receive: Any, send: Any) -> None:
     if scope["path"] == "/long":
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": bytes(LONG)})
+        return
+    if scope["path"] == "/leave":
+        # The event loop learns nothing meanwhile.
+        departure.saw.append(scope[HAS_LEFT]())
+        departure.begins.set()
+        departure.ends.wait(patience_s(20))
+        departure.saw.append(scope[HAS_LEFT]())
         return
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"5")]})
     await send({"type": "http.response.body", "body": b"piped" if scope[PIPELINE] else b"hello"})
@@ -173,6 +191,15 @@ def test_requests_before_the_last_response_are_marked() -> None:
         assert answers.count(b"hello") == 1
         connection.sendall(WHOLE)
         assert hears_hello(connection)
+
+
+def test_a_server_sees_that_a_client_has_left_before_its_event_loop_does() -> None:
+    with serving() as port:
+        with sending(port, WHOLE.replace(b"/", b"/leave", 1)):
+            assert departure.begins.wait(patience_s(20))
+        departure.ends.set()
+        wait_until(lambda: len(departure.saw) == 2, 20)
+    assert departure.saw == [False, True]
 
 
 def test_idle_connections_make_room() -> None:

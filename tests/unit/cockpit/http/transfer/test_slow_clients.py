@@ -154,6 +154,17 @@ def test_a_request_whose_client_left_the_queue_runs_only_if_it_changes_something
     assert exchange.read == body
 
 
+def test_a_request_does_not_run_whose_client_has_left_unnoticed() -> None:
+    exchange = Exchange(END, GONE)
+    scope = {"type": "http", "method": "GET", "headers": [], slow_clients.HAS_LEFT: lambda: True}
+    asyncio.run(
+        slow_clients.SlowClientGuard(exchange.application, exchange.refusal, few_slots())(
+            scope, exchange.receive, exchange.send
+        )
+    )
+    assert (exchange.read, exchange.heard) == (None, [])
+
+
 def test_headers_with_underscores_reach_neither_the_check_nor_the_application() -> None:
     seen: list[list[tuple[bytes, bytes]]] = []
 
