@@ -27,7 +27,7 @@ from traces.importers.otlp.dialects.attribute_names import names_of
 from traces.importers.otlp.dialects.attributes import TraceReader
 from traces.importers.otlp.dialects.steps import build_bare_step, build_span_step, is_type_from_name
 from traces.importers.otlp.evaluations import read_evaluations
-from traces.importers.otlp.translations import haystack
+from traces.importers.otlp.translations import agentops, haystack
 from traces.importers.otlp.wire import SpanEvent, WireLog, WireSpan
 from traces.payloads.messages import ModelAnswer
 
@@ -111,7 +111,7 @@ def _contents(span: WireSpan) -> JSONValue:
 
 def build_trace(trace: Trace) -> RecordedRun:
     """Build the run of a trace."""
-    spans = [*trace.spans.values()]
+    spans = agentops.with_requested_calls([*trace.spans.values()])
     spans += haystack.tool_spans(spans)
     spans += [_span_of_logs(trace, span_id) for span_id in trace.logs if span_id not in trace.spans]
     # In order of time, each request continues an earlier one, which then need not be read again.

@@ -30,7 +30,7 @@ from traces.importers.otlp.translations import haystack, tracers
 from traces.importers.otlp.wire import SpanEvent, WireSpan
 
 _KINDS: Final = {
-    # OpenInference, Traceloop, Langfuse, LangSmith
+    # OpenInference, Traceloop, AgentOps, Langfuse, LangSmith
     "llm": StepType.MODEL,
     "generation": StepType.MODEL,
     "chat": StepType.MODEL,
@@ -46,6 +46,9 @@ _KINDS: Final = {
     "guardrail": StepType.SAFETY,
     "evaluator": StepType.VALIDATOR,
     "prompt": StepType.PROMPT,
+    "session": StepType.AGENT,
+    "operation": StepType.AGENT,
+    "workflow.step": StepType.AGENT,
     # gen_ai.operation.name
     "generate_content": StepType.MODEL,
     "text_completion": StepType.MODEL,
@@ -61,6 +64,7 @@ _KIND_NAMES: Final = (
     "langfuse.observation.type",
     "openinference.span.kind",
     "traceloop.span.kind",
+    "agentops.span.kind",
     "gen_ai.operation.name",
     "langsmith.span.kind",
     "llm.request.type",

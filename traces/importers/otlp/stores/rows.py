@@ -37,7 +37,7 @@ def documents(rows: Sequence[JSONValue], holder: JSONObject) -> Iterator[JSONVal
     for row in rows:
         body = as_object(row)
         if body.keys() >= _AGENTOPS:
-            yield _agentops_document({**body, "trace_id": first_member(body, "trace_id") or holder.get("trace_id")})
+            yield _agentops_document(body, as_object(holder.get("trace")) or holder)
         elif body.keys() >= _CLICKHOUSE:
             yield _clickhouse_document(body)
         elif body.keys() >= _DYNATRACE:
@@ -76,9 +76,19 @@ def _logfire_document(row: JSONObject) -> JSONObject:
     }
 
 
-def _agentops_document(row: JSONObject) -> JSONObject:
+def _agentops_document(row: JSONObject, trace: JSONObject) -> JSONObject:
+    attributes: JSONObject = {**as_object(row.get("attributes")), **flatten(as_object(row["span_attributes"]))}
+    if not row.get("parent_span_id") and trace.get("tags"):
+        attributes["tag.tags"] = trace["tags"]
+    # The metrics of an agent are the sums of those of its calls. A cost of zero is not known.
+    cost = as_text(as_object(row.get("metrics")).get("total_cost"))
+    if attributes.get("agentops.span.kind") == "llm" and cost.strip("0."):
+        attributes["llm.cost.total"] = cost
     return {
-        "context": {"trace_id": row["trace_id"], "span_id": row["span_id"]},
+        "context": {
+            "trace_id": first_member(row, "trace_id") or trace.get("trace_id"),
+            "span_id": row["span_id"],
+        },
         "parent_id": row.get("parent_span_id"),
         "name": row["span_name"],
         "kind": f"SpanKind.{as_text(row.get('span_kind')).upper()}",
@@ -86,9 +96,9 @@ def _agentops_document(row: JSONObject) -> JSONObject:
         "end_time": row.get("end_time"),
         "status_code": row.get("status_code"),
         "status_message": row.get("status_message"),
-        "attributes": {**as_object(row.get("attributes")), **flatten(as_object(row["span_attributes"]))},
+        "attributes": attributes,
         "events": _events(row, "event_names", "event_timestamps", "event_attributes"),
-        "resource": {"service.name": row.get("service_name"), **as_object(row.get("resource_attributes"))},
+        "resource": {"service.name": row.get("service_name"), **flatten(as_object(row.get("resource_attributes")))},
     }
 
 

@@ -3,12 +3,22 @@
 from typing import Final
 
 from traces.core.json_types import JSONObject
-from traces.importers.otlp.translations import haystack, mlflow, monocle, plain_calls, printed_items, promptflow, spring
+from traces.importers.otlp.translations import (
+    agentops,
+    haystack,
+    mlflow,
+    monocle,
+    plain_calls,
+    printed_items,
+    promptflow,
+    spring,
+)
 from traces.importers.otlp.wire import SpanEvent
 
 # Spans without any of these names need no translation.
 MARKS: Final = (
-    promptflow.MARKS
+    agentops.MARKS
+    | promptflow.MARKS
     | monocle.MARKS
     | mlflow.MARKS
     | spring.MARKS
@@ -23,7 +33,7 @@ def translate(name: str, attributes: JSONObject, events: list[SpanEvent]) -> tup
     for tracer in (promptflow, monocle, printed_items):
         if tracer.is_span(attributes):
             attributes, events = tracer.translate(attributes, events)
-    for translation in (mlflow, spring, plain_calls):
+    for translation in (agentops, mlflow, spring, plain_calls):
         if translation.is_span(attributes):
             attributes = translation.translate(attributes)
     if haystack.is_span(attributes):
