@@ -65,7 +65,7 @@ def find_model_name(name: str) -> str:
 def _first_request(messages: Sequence[JSONValue]) -> str:
     """Return the text of the first user message that has one."""
     requests = (message_text(message) for message in messages if as_object(message).get("role") == "user")
-    request = next((request for request in requests if request.strip()), "")
+    request = next((request for request in requests if _is_request(request)), "")
     if command := _COMMAND.search(request):
         return " ".join(part for part in command.groups() if part)
     return match[2] if (match := _TAG.search(request)) else request
@@ -74,7 +74,12 @@ def _first_request(messages: Sequence[JSONValue]) -> str:
 def _task_text(value: JSONValue) -> str:
     """Return the request in an input that is not a conversation."""
     if isinstance(value, str):
-        return value
+        return value if _is_request(value) else ""
     body = as_object(value)
     candidates = (body.get(key) for key in ("task", "query", "question", "input", "prompt"))
-    return next((candidate for candidate in candidates if isinstance(candidate, str) and candidate.strip()), "")
+    return next((candidate for candidate in candidates if isinstance(candidate, str) and _is_request(candidate)), "")
+
+
+def _is_request(text: str) -> bool:
+    """Return whether a text asks for something; tracers write an input that is absent as JSON."""
+    return text.strip() not in ("", "null")

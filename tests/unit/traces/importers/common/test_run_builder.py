@@ -87,11 +87,20 @@ def test_time_to_match_calls_is_linear() -> None:
         ("<info>Linux</info>\n<user_query>\nCount them.", "Count them."),
         ("<task></task> Count them.", "<task></task> Count them."),
         ("Answer in <task> tags.", "Answer in <task> tags."),
+        ("null", "support-agent"),
     ],
 )
 def test_name_of_a_run_is_what_the_user_wrote(request_text: str, name: str) -> None:
     request: Any = {"messages": [{"role": "user", "content": request_text}]}
-    assert run_name([RecordedStep(key="a", type=StepType.MODEL, name="m", input=request)], "") == name
+    assert run_name([RecordedStep(key="a", type=StepType.MODEL, name="m", input=request)], "support-agent") == name
+
+
+@pytest.mark.parametrize("value", ["null", " null\n", {"input": "null"}])
+def test_an_absent_input_names_no_run(value: Any) -> None:
+    assert (
+        run_name([RecordedStep(key="a", type=StepType.AGENT, name="a", input=value)], "support-agent")
+        == "support-agent"
+    )
 
 
 def test_name_is_found_in_linear_time() -> None:
