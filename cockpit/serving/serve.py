@@ -25,6 +25,8 @@ GRACE_S = 5
 # Longer than the timeouts of proxies: a proxy that reuses a connection just closed by the server responds with 502.
 KEEP_ALIVE_S = 90
 _POLL_S = 0.05
+# Python's own; the command line sets others for its start.
+_COLLECTION_THRESHOLDS = (700, 10, 10)
 _NO_START = "The server could not start; the log above says why."
 
 
@@ -51,6 +53,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         if not self.started:
             return
+        _collect_often()
         print(f"Forkpoint is running at {self._address}", flush=True)  # noqa: T201  # the command's output
         if self._companion is not None:
             self._companion.start(_reachable(self._address))
@@ -60,6 +63,15 @@ class _Server(uvicorn.Server):
             # In a thread, because its connections are closed by this loop.
             await asyncio.to_thread(self._companion.stop)
         await super().shutdown(sockets)
+
+
+def _collect_often() -> None:
+    """Collect garbage as often as Python does by default, but not among the objects of the start.
+
+    Requests, views and responses refer to one another: only a collection frees the bodies that they contain.
+    """
+    gc.freeze()
+    gc.set_threshold(*_COLLECTION_THRESHOLDS)
 
 
 def _listen(host: str, port: int) -> socket.socket:
