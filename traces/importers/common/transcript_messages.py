@@ -33,6 +33,13 @@ _CALL_FIELDS: Final = frozenset(
     | {"toolUseId"}
     | {*_CALL_IDS, *_FUNCTIONS}
 )
+# Of a result in a message, which Bedrock and Gemini wrap in a member.
+_RESULTS: Final = ("toolResult", "tool_call_result", "functionResponse", "function_response")
+_RESULT_IDS: Final = ("tool_use_id", "toolUseId", *_CALL_IDS)
+_RESULT_FIELDS: Final = frozenset(
+    {"type", "name", "toolName", "tool_name", "content", "response", "result", "output", "is_error", "isError", "error"}
+    | {"status", "origin", *_RESULT_IDS}
+)
 # Of a block of text, also those that its normal form has.
 _TEXT_FIELDS: Final = frozenset({"type", "text", "content", "citations", "annotations"})
 REASONS: Final = ("finish_reason", "stop_reason")
@@ -204,6 +211,15 @@ def call_fields(value: JSONValue) -> dict[str, JSONObject]:
         if extra and (call_id := normalize_call_id(first_member({**function, **call}, *_CALL_IDS))):
             fields.setdefault(call_id, {}).update(extra)
     return fields
+
+
+def result_fields(value: JSONValue, call_id: JSONValue) -> JSONObject:
+    """Return what the result of a call in the content of a message states beside its output and its success."""
+    for block in as_objects(first_member(as_object(value), "parts", "content")):
+        result = as_object(first_member(block, *_RESULTS)) or block
+        if call_id and normalize_call_id(first_member(result, *_RESULT_IDS)) == call_id:
+            return _rest(result, _RESULT_FIELDS)
+    return {}
 
 
 def _rest(value: JSONObject, names: Container[str]) -> JSONObject:

@@ -32,6 +32,7 @@ from traces.importers.common.transcript_messages import (
     extra_fields,
     extra_model_fields,
     has_failed_result,
+    result_fields,
     server_calls,
 )
 from traces.importers.files.errors import BadFile
@@ -303,7 +304,8 @@ def _record_result(state: _Progress, entry: TranscriptMessage, message: JSONObje
     error = _tool_error(source, message)
     is_denied = source.get("denied") is True
     status = StepStatus.DENIED if is_denied else StepStatus.ERROR if error else StepStatus.OK
-    result_fields = {key: item for key, item in extra_fields(source).items() if key not in _RESULT_FIELDS}
+    fields = {key: item for key, item in extra_fields(source).items() if key not in _RESULT_FIELDS}
+    fields |= result_fields(source, message.get("tool_call_id"))
     state.steps[pending.step_index] = replace(
         step,
         output=message["content"],
@@ -311,7 +313,7 @@ def _record_result(state: _Progress, entry: TranscriptMessage, message: JSONObje
         error=error,
         status=status,
         retries=parse_token_count(source.get("retries"), entry.location) or 0,
-        attributes={**step.attributes, **result_fields},
+        attributes={**step.attributes, **fields},
     )
 
 

@@ -146,5 +146,5 @@ def _messages(template: JSONObject) -> list[JSONObject]:
 
 
 def _scores(row: JSONObject, step: str) -> Iterator[RecordedJudgement]:
-    if row.get("score"):
+    if row.get("score") is not None:
         yield judgement("score", row["score"], step=step)
