@@ -244,11 +244,14 @@ def _result(call: JSONObject) -> JSONObject:
     text = content if content is None else result_text(content)
     problem = as_text(response.get("error")) or (display if isinstance(display, str) else status)
     facts: JSONObject = {name: call[name] for name in _CALL_FACTS if call.get(name) not in (None, "", text)}
+    other: JSONObject = omit(response, "output", "error") if "output" in response else {}
     return {
         "role": "tool",
         "tool_call_id": call.get("id"),
         "content": [{"type": "text", "text": text}, *media] if media else text,
         "ts": call.get("timestamp"),
+        **omit(answer, "id", "name", "response", "parts"),
+        **({"response": other} if other else {}),
         **facts,
         **({"error": problem} if status == "error" or response.get("error") else {}),
         **({"denied": True} if status in _DENIAL_STATES else {}),

@@ -8,7 +8,7 @@ from traces.core.vocabulary import StepType
 TIME = "2026-03-01T10:00:00.000Z"
 IMAGE = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
 RESPONSES = [
-    {"functionResponse": {"id": "c1", "name": "read_file", "response": {"output": "3 copies"}}},
+    {"functionResponse": {"id": "c1", "name": "read_file", "response": {"output": "3 copies", "shelf": 2}}},
     {"functionResponse": {"id": "c2", "name": "read_image", "response": {"output": "an image"}}},
     IMAGE,
     {"functionResponse": {"id": "c3", "name": "clerk", "response": {"error": "closed"}}},
@@ -47,6 +47,7 @@ def test_calls_answered_together_have_their_own_results() -> None:
         '{"error":"closed"}',
     ]
     assert [step.error for step in tools] == ["", "", "closed"]
+    assert tools[0].attributes["response"] == {"shelf": 2}
     assert len(fixtures.steps(run, StepType.TURN)) == 1
     assert fixtures.steps(run, StepType.MODEL)[0].attributes == {"continuation": [{"part": 0, "thoughtSignature": "x"}]}
 
