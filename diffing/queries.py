@@ -35,7 +35,7 @@ from traces.call_index import ignore_lists
 from traces.captions.queries import Captions, captions_of
 from traces.core.schema import Schema
 from traces.core.step_header import STEP_STATUSES, STEP_TYPES
-from traces.core.vocabulary import Label
+from traces.core.vocabulary import EdgeKind, Label
 from traces.errors import NotFound
 from traces.models import Deletion, Edge, IgnoreList, Run, Step
 from traces.origins import stored_provenance
@@ -47,6 +47,7 @@ from traces.storage.compression import decompress
 # Forks of forks that are followed back to find a common recorded step.
 _ANCESTORS: Final = 50
 _LABELS: Final = {str(label): label for label in Label}
+_STRENGTHS: Final = {str(kind): place for place, kind in enumerate(EdgeKind)}
 # Steps whose links are selected from those of a run.
 _MOST_SELECTED: Final = 1_000
 # Of evidence.
@@ -340,8 +341,13 @@ def _links(run_id: UUID, numbers: Collection[int]) -> list[Link]:
         places = ", ".join(f"{number:d}" for number in numbers)
         condition = f"AND (consumer_no IN ({places}) OR producer_no IN ({places}))"
     columns = ("producer_no", "consumer_no", "kind", "consumer_path", "evidence")
-    ending = f"WHERE run_id = %s {condition} ORDER BY consumer_no, producer_no"
-    return list(map(Link._make, bulk.select(Edge, columns, ending, bulk.database_values(Edge, ["run"], [run_id]))))
+    rows = bulk.select(Edge, columns, f"WHERE run_id = %s {condition}", bulk.database_values(Edge, ["run"], [run_id]))
+    return sorted(map(Link._make, rows), key=_place_and_strength)
+
+
+def _place_and_strength(link: Link) -> tuple[int, int, int, str]:
+    """Sort links in the order of their steps, and those between the same two with the strongest first."""
+    return link.consumer, link.producer, _STRENGTHS[link.kind], link.path
 
 
 def origins(run: Run) -> dict[UUID, UUID]:

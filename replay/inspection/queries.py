@@ -30,6 +30,7 @@ from traces.core.vocabulary import JudgementKind, JudgementSource, Outcome, RunS
 from traces.ingest.outcome_rules import DEFAULT_CRITERIA, Verdict, adverse
 from traces.judgements.queries import criteria_of
 from traces.models import Edge, Judgement, Run, RunOutcome, Step
+from traces.models.ordered_json import comparable
 from traces.origins import stored_provenance
 from traces.storage import artifacts
 
@@ -126,7 +127,10 @@ _inspect_once: Final = lru_cache(maxsize=_CACHED_RUNS)(_inspect)
 def _nearest(run: Run, candidates: QuerySet[Run]) -> Iterator[tuple[Nearness, QuerySet[Run]]]:
     task = next((name for name in TASK_FIELDS if run.metadata.get(name) is not None), None)
     if task is not None:
-        yield "same_task", candidates.filter(**{f"metadata__{task}": run.metadata[task]})
+        yield (
+            "same_task",
+            candidates.alias(facts=comparable("metadata")).filter(**{f"facts__{task}": run.metadata[task]}),
+        )
     first = Step.objects.filter(run_id=run.id).exclude(input_ref="").order_by("sequence_no").first()
     if first is not None:
         alike = Step.objects.filter(sequence_no=first.sequence_no, input_ref=first.input_ref, run__app=run.app)

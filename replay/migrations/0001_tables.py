@@ -5,7 +5,7 @@ import replay.core.vocabulary
 import traces.core.ids
 from django.db import migrations, models
 
-from replay.models.ordered_json import OrderedJSONField
+from traces.models.ordered_json import OrderedJSONField
 from traces.storage.create_tables import CreateTables
 
 

@@ -3,10 +3,10 @@
 from django.db import models
 
 from replay.core.vocabulary import ExportStatus, TrialStatus
-from replay.models.ordered_json import OrderedJSONField
 from replay.models.sessions import ReplaySession
 from traces.core.ids import new_id
 from traces.models import Run
+from traces.models.ordered_json import OrderedJSONField
 
 
 class ToolDecision(models.Model):

@@ -4,10 +4,10 @@ from typing import Final
 
 from django.db import models
 
-from replay.models.ordered_json import OrderedJSONField
 from replay.models.saved_profiles import OverrideProfile
 from traces.core.ids import new_id
 from traces.models import Run
+from traces.models.ordered_json import OrderedJSONField
 
 # A new call of the agent stands in place of the step after the last one at most.
 AFTER_THE_END: Final = 2

@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from replay.models.ordered_json import OrderedJSONField
+from traces.models.ordered_json import OrderedJSONField
 
 
 class OverrideProfile(models.Model):

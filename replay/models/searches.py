@@ -4,10 +4,10 @@ from django.db import models
 
 from diffing.models import DiffReport
 from replay.core.vocabulary import BisectionStatus, ProofStatus
-from replay.models.ordered_json import OrderedJSONField
 from replay.models.sessions import ReplaySession
 from traces.core.ids import new_id
 from traces.models import Run
+from traces.models.ordered_json import OrderedJSONField
 
 
 class Experiment(models.Model):

@@ -8,12 +8,12 @@ from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Coalesce, Now
 
 from replay.core.vocabulary import COMPLETED, OPEN_STATUSES, AttemptStatus, Engine, SessionStatus
-from replay.models.ordered_json import OrderedJSONField
 from replay.models.reruns import Rerun
 from replay.models.runners import Runner
 from replay.models.saved_profiles import OverrideProfile, ReplayPolicy
 from traces.core.ids import new_id
 from traces.models import Run
+from traces.models.ordered_json import OrderedJSONField
 
 _STATUSES = [(status.value, status.value) for status in SessionStatus]
 # In a fixed order, since migrations compare it.

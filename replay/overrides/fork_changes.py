@@ -77,7 +77,9 @@ def fork_change(profile: OverrideProfile, policy: Policy, find_call: FindRecorde
     ]
     count = len(phrases) + len(entries[_MAX_ENTRIES:])
     if phrases:
-        return ForkChange(text=phrases[0].text, target=phrases[0].target, count=count)
+        # As PostgreSQL stores it: equal on both databases.
+        text, target = (part.replace("\x00", "\ufffd") for part in phrases[0])
+        return ForkChange(text=text, target=target, count=count)
     text = "Run again live" if policy.order == "reexecute" else "Unchanged"
     return ForkChange(text=text, target="", count=count)
 

@@ -130,13 +130,12 @@ def _mark_losses(node: Node, losses: LostPayloads) -> Node:
 
 def _links(run_id: UUID, fork: int) -> dict[int, tuple[Link, ...]]:
     links_by_consumer: dict[int, list[Link]] = {}
-    edges = Edge.objects.filter(run_id=run_id, consumer_no__gte=fork).order_by(
-        "consumer_no", "producer_no", "consumer_path"
-    )
+    edges = Edge.objects.filter(run_id=run_id, consumer_no__gte=fork)
     rows = bulk.rows_of(
-        edges.values_list("consumer_no", "producer_no", "kind", "consumer_path", "producer_path", "evidence")
+        edges.values_list("consumer_no", "producer_no", "consumer_path", "kind", "producer_path", "evidence")
     )
-    for consumer, producer, kind, consumer_path, producer_path, evidence in rows:
+    # Not by the database, whose collation would decide the order of paths.
+    for consumer, producer, consumer_path, kind, producer_path, evidence in sorted(rows, key=tuple):
         link = Link(
             producer=producer,
             kind=_KINDS[kind],

@@ -10,6 +10,7 @@ from django.db import migrations, models
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.state import StateApps
 
+from traces.models.ordered_json import OrderedJSONField
 from traces.storage.create_tables import CreateTables
 
 
@@ -82,7 +83,7 @@ class Migration(migrations.Migration):
                         ('created_at', models.DateTimeField(auto_now_add=True)),
                         ('sealed_at', models.DateTimeField(null=True)),
                         ('tags', models.JSONField(default=list, help_text='as recorded; users edit those of the caption')),
-                        ('metadata', models.JSONField(default=dict)),
+                        ('metadata', OrderedJSONField(default=dict)),
                         ('search', models.TextField(help_text='lower case: name, external id, app, model names, tags, first input')),
                         ('step_count', models.PositiveIntegerField(default=0)),
                         ('error_count', models.PositiveIntegerField(default=0)),

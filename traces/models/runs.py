@@ -4,6 +4,7 @@ from django.db import models
 
 from traces.core.ids import new_id
 from traces.core.vocabulary import EdgeKind, Label, Reason, RunSource, RunStatus, StepStatus, StepType
+from traces.models.ordered_json import OrderedJSONField
 from traces.models.vocabulary import choices
 
 
@@ -28,7 +29,7 @@ class Run(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     sealed_at = models.DateTimeField(null=True)
     tags = models.JSONField(default=list, help_text="as recorded; users edit those of the caption")
-    metadata = models.JSONField(default=dict)
+    metadata = OrderedJSONField(default=dict)
     search = models.TextField(help_text="lower case: name, external id, app, model names, tags, first input")
 
     step_count = models.PositiveIntegerField(default=0)

@@ -4,6 +4,7 @@ from django.db.models import QuerySet
 
 from traces.core.json_access import as_string, member
 from traces.models import Run, RunTag
+from traces.models.ordered_json import comparable
 from traces.runs.deleted_runs import visible_runs
 
 # Set by the importer; tags are indexed.
@@ -22,7 +23,8 @@ def original_of(run: Run) -> Run | None:
 def replays_of(run: Run) -> QuerySet[Run]:
     """Return the imported replays of a run, newest first."""
     replays = RunTag.objects.filter(tag=REPLAY_TAG).values("run")
-    runs = visible_runs().filter(id__in=replays, metadata__replay_of__kurral_id=run.external_id)
+    runs = visible_runs().alias(facts=comparable("metadata"))
+    runs = runs.filter(id__in=replays, facts__replay_of__kurral_id=run.external_id)
     return runs.filter(superseded_by__isnull=True).exclude(id=run.id).order_by("-id")
 
 

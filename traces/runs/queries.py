@@ -1,10 +1,12 @@
 """Read runs, steps and provenance."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Final, TypeVar
 from uuid import UUID
 
 from django.db.models import Model, Q, QuerySet
+from django.db.models.functions import Substr
 
 from traces.captions.queries import captions_of
 from traces.core.json_types import JSONObject
@@ -29,6 +31,7 @@ _MAX_DERIVED: Final = 200
 _MAX_REVISIONS: Final = 200
 # A prefix of an external id needs so many characters.
 _MIN_EXTERNAL_PREFIX: Final = 6
+_LONGEST_EXTERNAL_ID: Final = 200
 # Digits of a sequence number; ids of a recording may have more.
 _MAX_DIGITS: Final = 10
 _DETAIL_COLUMNS: Final = (
@@ -136,7 +139,7 @@ def has_content(run_id: UUID) -> bool:
 def edges(run_id: UUID) -> list[Edge]:
     """Return the provenance of a run, ordered by consumer."""
     stored_provenance.ensure(run_id)
-    return list(Edge.objects.filter(run_id=run_id).order_by("consumer_no", "producer_no", "kind", "consumer_path"))
+    return _in_order(Edge.objects.filter(run_id=run_id))
 
 
 def edge_list(run_id: UUID, *, after: int = 0, limit: int) -> tuple[list[StepDict], int | None]:
@@ -156,7 +159,12 @@ def edges_at(run_id: UUID, sequence_no: int) -> Sequence[Edge]:
     """Return the edges into and out of a step."""
     stored_provenance.ensure(run_id)
     ends = Q(consumer_no=sequence_no) | Q(producer_no=sequence_no)
-    return list(Edge.objects.filter(ends, run_id=run_id).order_by("consumer_no", "producer_no"))
+    return _in_order(Edge.objects.filter(ends, run_id=run_id))
+
+
+def _in_order(edges: QuerySet[Edge]) -> list[Edge]:
+    """Sort edges by their content. The order of paths in a database depends on its collation."""
+    return sorted(edges, key=attrgetter("consumer_no", "producer_no", "kind", "consumer_path", "producer_path"))
 
 
 def run_detail(run: Run) -> RunDetail:
@@ -287,10 +295,11 @@ def as_uuid(text: str) -> UUID | None:
 
 
 def _by_external_prefix(ref: str) -> list[Run]:
-    """Find runs whose external id starts with `ref`."""
-    if len(ref) < _MIN_EXTERNAL_PREFIX:
+    """Find runs whose external id starts with `ref`, by case: SQLite's LIKE ignores it, and rejects long patterns."""
+    if not _MIN_EXTERNAL_PREFIX <= len(ref) <= _LONGEST_EXTERNAL_ID:
         return []
-    runs = visible_runs().filter(external_id__startswith=ref, superseded_by__isnull=True)
+    runs = visible_runs().alias(start=Substr("external_id", 1, len(ref)))
+    runs = runs.filter(external_id__startswith=ref, start=ref, superseded_by__isnull=True)
     return list(runs.order_by("-id")[:_MAX_MATCHES])
 
 

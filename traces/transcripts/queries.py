@@ -44,7 +44,8 @@ def _edges(run_id: UUID, page: Sequence[Step]) -> EdgesByConsumer:
     stored_provenance.ensure(run_id)
     numbers = (page[0].sequence_no, page[-1].sequence_no)
     edges: dict[int, list[Edge]] = {}
-    for edge in Edge.objects.filter(run_id=run_id, consumer_no__range=numbers).order_by("consumer_no", "producer_no"):
+    order = ("consumer_no", "producer_no", "kind", "id")
+    for edge in Edge.objects.filter(run_id=run_id, consumer_no__range=numbers).order_by(*order):
         edges.setdefault(edge.consumer_no, []).append(edge)
     return edges
 

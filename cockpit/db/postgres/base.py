@@ -3,7 +3,7 @@
 PostgreSQL holds no NUL character in a text or in `jsonb`, and models, tools and people send them. What is given is
 therefore stored with U+FFFD, the replacement character, in their place; payloads are bytes and keep theirs.
 It also writes out the digits of 1e+300, which Python would read as an integer that no JSON of ours may hold. JSON of
-the type `json` (`replay.models.ordered_json`) is returned as it was stored.
+the type `json` (`traces.models.ordered_json`) is returned as it was stored.
 """
 
 import json

@@ -166,6 +166,11 @@ def test_nul_characters_are_replaced_in_columns() -> None:
     assert run.metadata == {"k\ufffd": "v\ufffd"}
 
 
+def test_metadata_keep_the_order_of_members() -> None:
+    run = _stored_run(replace(_with_step(2), metadata={"of": {"longer": 1, "b": 2, "a": 3}, "a": 4}))
+    assert str(run.metadata) == "{'of': {'longer': 1, 'b': 2, 'a': 3}, 'a': 4}"
+
+
 def test_totals_skip_containers_and_unknown_cost() -> None:
     steps = (
         RecordedStep(key="a", type=StepType.AGENT, name="a", status=StepStatus.ERROR, tokens_in=10, tokens_out=5),

@@ -373,3 +373,5 @@ def test_run_is_found_by_external_prefix() -> None:
     assert _get("runs/zz-4babbd1c-d2")["id"] == str(run)
     assert _problem("runs/zz-4babbd1c")[0] == 400  # it fits both
     assert _problem("runs/zz-4b")[0] == 404
+    assert _problem("runs/ZZ-4babbd1c-d2")[0] == 404
+    assert _problem(f"runs/{'z' * 60_000}")[0] == 404

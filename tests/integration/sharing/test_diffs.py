@@ -22,10 +22,11 @@ from tests.support.comparing import agent, failing_refund, fixed_refund, output,
 from tests.support.queues import capture_tasks
 from tests.support.stored_diffs import share_diff, store_run
 from traces.core.ids import new_id
-from traces.core.vocabulary import Label, Reason, RunStatus, StepStatus, StepType
+from traces.core.vocabulary import EdgeKind, Label, Reason, RunStatus, StepStatus, StepType
 from traces.errors import RunInUse
-from traces.models import Run
+from traces.models import Edge, Run
 from traces.origins import stored_provenance
+from traces.provenance.edge_facts import EdgeFact
 from traces.runs import services as traces
 from traces.sharing import links
 
@@ -51,6 +52,15 @@ def reusing_fork(source: Run, steps: int) -> Run:
     )
     traces.seal_run(run.id, RunStatus.COMPLETED)
     return Run.objects.get(id=run.id)
+
+
+def test_links_between_two_steps_have_the_strongest_first() -> None:
+    run = traces.open_run(name="desk", app="desk")
+    kinds = [EdgeKind.TOOL_CALL_ID, EdgeKind.LINK, EdgeKind.TEXT]
+    for order in (kinds, kinds[::-1]):
+        Edge.objects.all().delete()
+        stored_provenance.insert_edges((run.id, EdgeFact(producer=1, consumer=2, kind=kind)) for kind in order)
+        assert [link.kind for link in queries.side(run, links=True).links([2])] == kinds
 
 
 def post_diff(base: Run, candidate: Run, similarity: str = "lexical") -> Any:

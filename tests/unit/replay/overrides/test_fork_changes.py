@@ -123,6 +123,10 @@ def test_answer_of_a_model() -> None:
     assert change(entry) == ForkChange(text="“4200” → “42”", target="answer of gpt-4.1", count=1)
 
 
+def test_nul_characters_are_replaced() -> None:
+    assert text({"match": {"step": 7}, "output": "a\0b"}).endswith("“a\ufffdb”")
+
+
 def test_unknown_recording() -> None:
     prompt = {"match": {"type": "model"}, "prompt": {"system": "Be short."}}
     assert change(prompt, call=None) == ForkChange(text="“Be short.”", target="system prompt", count=1)
