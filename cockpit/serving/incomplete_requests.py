@@ -33,6 +33,8 @@ _RESERVE: Final = 256
 _WANTED_DESCRIPTORS: Final = 65_536
 # What a poll reports once the client has sent its last byte, where the system can tell.
 _LEFT: Final[int] = getattr(select, "POLLRDHUP", 0)
+# Requests that change nothing: no one misses them if nobody waits for the response.
+_READS: Final = (b"GET ", b"HEAD ", b"OPTIONS ")
 # Headers that state where a body ends.
 _FRAMINGS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
@@ -77,6 +79,10 @@ class GuardedProtocol(H11Protocol):
         self._await_header()
 
     def data_received(self, data: bytes) -> None:
+        if data.startswith(_READS) and not self._has_request() and self._has_left():
+            # To parse the request takes most of the time of such a connection, which a flooded server needs for others.
+            self.transport.abort()
+            return
         super().data_received(data)
         self._note_progress()
 
