@@ -194,8 +194,9 @@ def _write_runs(drafts: Sequence[_Draft]) -> None:
     """Insert the rows of new runs, replace those of open runs, and insert all contents."""
     if not drafts:
         return
-    for table in _CONTENT_TABLES:
-        table.objects.filter(run_id__in=[draft.run.run_id for draft in drafts if not draft.is_new]).delete()
+    if replaced_ids := [draft.run.run_id for draft in drafts if not draft.is_new]:
+        for table in _CONTENT_TABLES:
+            table.objects.filter(run_id__in=replaced_ids).delete()
     rows = {draft.index: draft.run.columns | services.revision_columns(draft.placement) for draft in drafts}
     new_rows = [rows[draft.index] for draft in drafts if draft.is_new]
     if new_rows:

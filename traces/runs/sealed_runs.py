@@ -23,13 +23,15 @@ def add(run_ids: Iterable[UUID]) -> None:
     """
     ids = list(run_ids)
     continuations = Run.objects.filter(bulk.id_condition("id", ids), supersedes__isnull=False)
-    older_ids = set(_lock(continuations.values_list("supersedes", flat=True)))
-    usage_totals.add(older_ids - _deleted_ids(older_ids), sign=-1)
-    usage_totals.add(ids)
-    indexer.remove(older_ids)
+    continued_ids = list(continuations.values_list("supersedes", flat=True))
+    # Of most batches, none.
+    older_ids = set(_lock(continued_ids)) if continued_ids else set()
     if older_ids:
+        usage_totals.add(older_ids - _deleted_ids(older_ids), sign=-1)
+        indexer.remove(older_ids)
         captions.inherit(ids)
         comments.inherit(ids)
+    usage_totals.add(ids)
     indexer.enqueue(_searchable(id for id in ids if id not in older_ids))
 
 
