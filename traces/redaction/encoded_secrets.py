@@ -50,9 +50,10 @@ class EncodedSecretDetector:
 
     def __init__(self, secrets: SecretDetector) -> None:
         self._secrets = secrets
-        hint = f"{_ARCHIVE}|(?:{_QUAD}){{5}}|{_HEX}|{_ESCAPE}"
-        self.version = f"encoded-{secrets.version}:{sha256(hint.encode()).hexdigest()[:8]}"
-        patterns = (hint, _ARCHIVE, _BASE64, _HEX, _ESCAPE)
+        # What every text that it decodes contains.
+        self.hint = f"{_ARCHIVE}|(?:{_QUAD}){{5}}|{_HEX}|{_ESCAPE}"
+        self.version = f"encoded-{secrets.version}:{sha256(self.hint.encode()).hexdigest()[:8]}"
+        patterns = (self.hint, _ARCHIVE, _BASE64, _HEX, _ESCAPE)
         options = expression_options(captures=False)
         expressions = [re2.compile(pattern.encode(), options) for pattern in patterns]
         self._hint, self._archives, self._base64, self._hex, self._escapes = expressions
