@@ -11,12 +11,12 @@ from traces.collectors import event_bodies, events
 from traces.collectors.back_pressure import slot
 from traces.collectors.collector_view import project_of
 from traces.collectors.encoded_bodies import read_body
-from traces.collectors.json_bodies import read_json
 from traces.collectors.schemas import NewRun, StartedRun
 from traces.core.ids import new_id
 from traces.http.bodies import parse_body
 from traces.http.idempotency import make_once
 from traces.http.responses import KEY, PROBLEMS, key_of, path
+from traces.importers.files.json_reader import json_value
 from traces.recordings import arrivals
 from traces.run_lists.api import RunListView
 from traces.schemas import EventReceipt
@@ -41,7 +41,8 @@ class RunsView(RunListView):
         conflict.
         """
         body = read_body(request._request)
-        document = read_json(body).value if body.strip() else {}
+        # Nothing to keep of a run without one of its facts, as there is of a list without one of its events.
+        document = json_value(body) if body.strip() else {}
         run = parse_body(NewRun, document)
         with slot():
             run_id = run.id or make_once("start-run", key_of(request), document, lambda: str(new_id()))

@@ -95,6 +95,7 @@ def test_repeated_start_makes_one_run() -> None:
 def test_start_of_a_run_that_cannot_be_read_is_an_error(body: bytes) -> None:
     assert _post(body, path="runs")[0] == 422
     assert _post(b"{", path="runs")[0] == 400
+    assert _post(b'{"input": 1%s}' % (b"0" * 30), path="runs")[0] == 400
 
 
 @pytest.mark.parametrize("path", ["events", "runs/a/events"])
