@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, omit
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import RunStatus
@@ -37,6 +37,17 @@ _DISPLAY_LINES = frozenset({"progress", "file-history-snapshot", "stream_event"}
 # Members of lines that name the session; one by the user comes last.
 _TITLES = ("aiTitle", "customTitle")
 _LINE_FIELDS = frozenset({"parentUuid", "sessionId", "session_id", "cwd", "gitBranch", "version", "userType"})
+# Of a line with a message, what its step has under another name.
+_READ_FIELDS = _LINE_FIELDS | {"type", "uuid", "requestId", "toolUseResult", "timestamp", "message", "isSidechain"}
+_READ_FIELDS |= {
+    "isMeta",
+    "isApiErrorMessage",
+    "isCompactSummary",
+    "agentId",
+    "parent_tool_use_id",
+    "logicalParentUuid",
+}
+_READ_MESSAGE_FIELDS = frozenset({"role", "type", "content", "usage", "model", "stop_reason", "id"})
 # What the user ran in the session, and what it printed: commands of the program, and those of the shell (`!`).
 _COMMAND = "<command-name>"
 _COMMAND_OUTPUT = ("<local-command-stdout>", "<local-command-stderr>")
@@ -312,6 +323,8 @@ def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
         if answer is not None:
             answer["content"] = [*as_list(answer["content"]), *as_list(message.get("content"))]
             answer |= {name: message[name] for name in ("usage", "stop_reason") if message.get(name)}
+            for part, fields in _other_fields(line.record, message).items():
+                answer[part] = {**as_object(answer.get(part)), **as_object(fields)}
             continue
         value = _message(line.record, message)
         is_summary = line.record.get("isCompactSummary") is True
@@ -353,4 +366,15 @@ def _message(record: JSONObject, message: JSONObject) -> JSONObject:
         **message_fields,
         **record_fields,
         **failure,
+        **_other_fields(record, message),
     }
+
+
+def _other_fields(record: JSONObject, message: JSONObject) -> JSONObject:
+    """Return what a line and its message state beside it, in members of their own: the names are the program's."""
+    parts = {"line": omit(record, *_READ_FIELDS), "message": omit(message, *_READ_MESSAGE_FIELDS)}
+    stated: dict[str, JSONObject] = {
+        part: {name: item for name, item in fields.items() if item not in (None, "", [], {})}
+        for part, fields in parts.items()
+    }
+    return {part: fields for part, fields in stated.items() if fields}

@@ -32,7 +32,15 @@ _MEDIA: Final = {
     "document-url": "file_url",
     "video-url": "video_url",
 }
-_RESPONSE_FACTS: Final = ("provider_response_id", "vendor_id", "provider_details", "vendor_details", "provider_url")
+# Of messages and parts, what the run or the normal form of a message has.
+_MESSAGE_FIELDS: Final = frozenset(
+    {"parts", "kind", "instructions", "timestamp", "usage", "model_name", "provider_name", "conversation_id"}
+)
+_REQUEST_FIELDS: Final = _MESSAGE_FIELDS | {"run_id", "state"}
+_PART_FIELDS: Final = frozenset(
+    {"part_kind", "content", "timestamp", "tool_name", "tool_call_id", "args", "outcome", "id", "signature"}
+)
+_EMPTY: Final[tuple[JSONValue, ...]] = (None, "", {}, [])
 _FAILURES: Final = frozenset({"failed", "retried"})
 
 
@@ -111,12 +119,21 @@ def _entries(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
     if message.get("kind") == "response":
         yield TranscriptMessage(value=_answer(message), location=location)
         return
+    # What the request states is with its first part.
+    fields = _rest(message, _REQUEST_FIELDS)
     for index, part in enumerate(as_objects(message.get("parts"))):
         value, is_injected = _request_part(part)
         time = part.get("timestamp") or message.get("timestamp")
         yield TranscriptMessage(
-            value={**value, "ts": time}, location=f"{location}/parts/{index}", is_injected=is_injected
+            value={**fields, **_rest(part, _PART_FIELDS), **value, "ts": time},
+            location=f"{location}/parts/{index}",
+            is_injected=is_injected,
         )
+        fields = {}
+
+
+def _rest(value: JSONObject, names: frozenset[str]) -> JSONObject:
+    return {name: item for name, item in value.items() if name not in names and item not in _EMPTY}
 
 
 def _request_part(part: JSONObject) -> tuple[JSONObject, bool]:
@@ -126,13 +143,10 @@ def _request_part(part: JSONObject) -> tuple[JSONObject, bool]:
         case "system-prompt":
             return {"role": "system", "content": content}, False
         case "tool-return":
-            facts: JSONObject = {"metadata": part.get("metadata"), "retry": part.get("retry")}
             outcome = as_text(part.get("outcome"))
-            if outcome in _FAILURES:
-                facts["is_error"] = True
-            if outcome == "denied":
-                facts["denied"] = True
-            return {**_result(call_id, content), **{key: item for key, item in facts.items() if item}}, False
+            failure: JSONObject = {"is_error": True} if outcome in _FAILURES else {}
+            denial: JSONObject = {"denied": True} if outcome == "denied" else {}
+            return {**_result(call_id, content), **failure, **denial}, False
         case "retry-prompt" if part.get("tool_name"):
             return {**_result(call_id, content), "is_error": True}, False
         case "retry-prompt":
@@ -170,14 +184,14 @@ def _answer(message: JSONObject) -> JSONObject:
     for part in as_objects(message.get("parts")):
         match as_text(part.get("part_kind")):
             case "text":
-                blocks.append({"type": "text", "text": part.get("content")})
+                blocks.append({"type": "text", "text": part.get("content"), **_rest(part, _PART_FIELDS)})
             case "thinking":
                 signature: JSONObject = {"signature": part["signature"]} if part.get("signature") else {}
-                blocks.append({"type": "thinking", "thinking": part.get("content"), **signature})
+                thought: JSONObject = {"type": "thinking", "thinking": part.get("content")}
+                blocks.append({**thought, **signature, **_rest(part, _PART_FIELDS)})
             case "tool-call":
-                calls.append(
-                    {"id": part.get("tool_call_id"), "name": part.get("tool_name"), "arguments": part.get("args")}
-                )
+                call: JSONObject = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
+                calls.append({**_rest(part, _PART_FIELDS), **call, "arguments": part.get("args")})
             case "builtin-tool-call":
                 names: JSONObject = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
                 arguments = normalize_arguments(part.get("args"))
@@ -188,22 +202,23 @@ def _answer(message: JSONObject) -> JSONObject:
                 blocks.append({"type": kind, **names})
             case kind:
                 blocks.append({"type": kind, **{key: item for key, item in part.items() if item is not None}})
-    facts = {name: message.get(name) for name in (*_RESPONSE_FACTS, "finish_reason", "run_id")}
-    facts["continuation"] = [
+    marks: list[JSONValue] = [
         {"type": part.get("part_kind"), "call_id": part.get("tool_call_id"), "id": part["id"]}
         for part in as_objects(message.get("parts"))
         if part.get("id")
     ]
-    if message.get("state") not in (None, "complete"):
-        facts["state"] = message["state"]
+    usage = as_object(message.get("usage"))
+    is_complete = message.get("state") == "complete"
     return {
+        **_rest(message, _MESSAGE_FIELDS | {"state"} if is_complete else _MESSAGE_FIELDS),
         "role": "assistant",
         "content": blocks or None,
         "tool_calls": calls,
         "model": message.get("model_name"),
-        "usage": _usage(as_object(message.get("usage"))),
+        "usage": _usage(usage),
+        "cost": usage.get("cost"),
         "ts": message.get("timestamp"),
-        **{name: item for name, item in facts.items() if item not in (None, "", {}, [])},
+        **({"continuation": marks} if marks else {}),
     }
 
 
@@ -211,6 +226,6 @@ def _usage(usage: JSONObject) -> JSONObject:
     """Return token counts by their usual names; the counts of cached tokens are part of the input."""
     counts: JSONObject = {}
     for name, count in {**as_object(usage.get("details")), **usage}.items():
-        if count and name not in ("details", "requests"):
+        if count and name not in ("details", "requests", "cost"):
             counts.setdefault(_COUNTS.get(name, name), count)
     return counts

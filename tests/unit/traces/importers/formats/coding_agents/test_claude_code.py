@@ -126,6 +126,20 @@ def test_refusal_of_api_is_failed_call() -> None:
     assert refused_run.status is RunStatus.FAILED
 
 
+def test_steps_have_the_other_members_of_their_lines() -> None:
+    lines = [
+        line("u1", None, content="Is Dune in stock?", cwd="/shop", promptId="p1"),
+        line("a.1", "u1", "assistant", text_blocks("I look."), slug="quiet-shelf"),
+        line("a.2", "a.1", "assistant", CALLS[:1], effort=0),
+    ]
+    lines[2]["message"]["container"] = {"id": "box"}
+    (run,) = fixtures.read("claude-code", lines)
+    (turn,), (model,) = fixtures.steps(run, StepType.TURN), fixtures.steps(run, StepType.MODEL)
+    assert turn.attributes["line"] == {"promptId": "p1"}
+    assert model.attributes["line"] == {"slug": "quiet-shelf", "effort": 0}
+    assert model.attributes["message"] == {"container": {"id": "box"}}
+
+
 def test_number_of_branches_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(claude_branches, "_MOST_BRANCHES", 3)
     answers = [line(f"a{n}", "u", "assistant", text_blocks(f"{n}")) for n in range(9)]

@@ -66,6 +66,21 @@ def test_ids_of_items_in_pydantic_ai_continue_the_answer() -> None:
     ]
 
 
+def test_steps_of_pydantic_ai_have_the_other_members_of_messages_and_parts() -> None:
+    prompt = {"part_kind": "user-prompt", "content": "Is Dune in stock?", "scope": "run"}
+    call = {"part_kind": "tool-call", "tool_name": "find", "args": "{}", "tool_call_id": "c1", "tool_kind": "search"}
+    facts = {"failed_attempts": [{"model": "mini"}], "usage": {"input_tokens": 3, "cost": "0.002"}}
+    requests = [
+        {"kind": "request", "metadata": {"shop": 1}, "parts": [prompt]},
+        {"kind": "response", "parts": [call], **facts},
+    ]
+    (run,) = fixtures.read("pydantic-ai", [requests])
+    (turn,), (model,) = fixtures.steps(run, StepType.TURN), fixtures.steps(run, StepType.MODEL)
+    assert turn.attributes == {"metadata": {"shop": 1}, "scope": "run"}
+    assert (str(model.cost_usd), model.attributes["failed_attempts"]) == ("0.00200000", [{"model": "mini"}])
+    assert fixtures.steps(run, StepType.TOOL)[0].attributes["tool_kind"] == "search"
+
+
 def test_session_ends_with_its_error() -> None:
     run = fixtures.run("adk_session.json")
     assert (run.status, run.app, run.metadata["state"]) == (RunStatus.FAILED, "bookshop", {"shelf": 7})
