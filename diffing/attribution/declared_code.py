@@ -1,4 +1,4 @@
-"""The declared version of the agent's code: whether different code made two runs. Pure.
+"""The declared version of the agent's code: whether the same or different code made two runs. Pure.
 
     SDK             code: {"logic": "9c1f...", "source": "77ab..."}    digests, the first one without prose and comments
     other sources   commit, service.version, vcs.ref.head.revision     a version of everything that was deployed
@@ -29,10 +29,21 @@ def is_code_different(comparison: Comparison, changes: Iterable[Atom]) -> bool:
         return False
     base, candidate = comparison.base.run, comparison.candidate.run
     kinds = {atom.facet.kind for atom in changes if atom.facet is not None and atom.origin is not Origin.DERIVED}
-    logic = [as_object(run.metadata.get("code")).get("logic") for run in (base, candidate)]
+    logic = _logic(comparison)
     if all(logic):
         return logic[0] != logic[1] and not kinds & _SETTINGS
     return _is_another_version(base, candidate) and not kinds & (_SETTINGS | _PROSE)
+
+
+def is_code_equal(comparison: Comparison) -> bool:
+    """Return whether both runs have recorded the same logic of the agent's code."""
+    base, candidate = _logic(comparison)
+    return base is not None and base == candidate
+
+
+def _logic(comparison: Comparison) -> list[JSONValue]:
+    """The digests of the code's logic, of either run."""
+    return [as_object(run.metadata.get("code")).get("logic") for run in (comparison.base.run, comparison.candidate.run)]
 
 
 def _is_another_version(base: RunFacts, candidate: RunFacts) -> bool:

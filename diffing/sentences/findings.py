@@ -33,6 +33,7 @@ class RuleKind(StrEnum):
     COMMON_ORIGIN = "common_origin"
     ASSUMPTION = "assumption"
     AGENT_CODE = "agent_code"
+    CHOSEN_WORDS = "chosen_words"
     OTHER_FORM = "other_form"
     OTHERS_UNTESTED = "others_untested"
     LESS_DETAIL = "less_detail"

@@ -56,6 +56,8 @@ _RULES: Final[Mapping[RuleKind, str]] = {
     "explain all of its input.",
     RuleKind.AGENT_CODE: f"{_BOTH_WAYS} the agent's own code ran in between; it is assumed to derive the same from "
     "equal answers.",
+    RuleKind.CHOSEN_WORDS: "Replays show it, but only if the agent's code is the same in both runs: what it composed "
+    "differs in words that no earlier output explains.",
     RuleKind.OTHER_FORM: f"{_BOTH_WAYS} the answers differ from the recorded ones in case or spacing, which this "
     "question ignores; another change may have made that.",
     RuleKind.OTHERS_UNTESTED: f"{_BOTH_WAYS} not every other change could be tried alone; one of them may also be "

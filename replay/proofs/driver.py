@@ -21,7 +21,7 @@ from replay.live import outages, shutdown
 from replay.live.matching_process import first_error_isolated
 from replay.models import Proof, ProofProbe
 from replay.proofs.changes import certificates
-from replay.proofs.changes.code_origins import is_code_different
+from replay.proofs.changes.code_origins import is_code_different, is_code_equal
 from replay.proofs.core.schemas import ProofProgress, ProofRequest
 from replay.proofs.core.types import Budget, Case, Side
 from replay.proofs.counterfactual import outcomes
@@ -110,6 +110,7 @@ def case_of(subject: Subject, prober: ProbeRunner, start: AgentStart) -> Case:
         runs_agent=prober.agent is not None,
         # The agent that a runner starts has one version of the code.
         other_code=prober.agent is None and not subject.lattice and is_code_different(subject.examination),
+        same_code=is_code_equal(subject.examination),
         lacks_models=detail.lacks_models,
         lacks_lookups=detail.lacks_lookups,
         home=start.home,

@@ -45,6 +45,11 @@ def is_code_different(examination: Examination) -> bool:
     return declared_code.is_code_different(examination.comparison, examination.reasoning.atoms)
 
 
+def is_code_equal(examination: Examination) -> bool:
+    """Return whether the runs have recorded the same code."""
+    return declared_code.is_code_equal(examination.comparison)
+
+
 def _asks_another_agent(root: Root) -> bool:
     """Return whether the prompt, the model or the tools differ because two agents stand at one place of the runs."""
     roles = {step.role for step in root.pair.sides or ()}

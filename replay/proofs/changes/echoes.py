@@ -21,9 +21,8 @@ from diffing.sequences.recurrence import Move, Texts, differing_numbers, distinc
 from diffing.sequences.subjects import subject
 from diffing.sequences.word_hunks import contains_words
 from replay.proofs.changes.atoms import Change
-from replay.proofs.changes.overrides import RunPair
+from replay.proofs.changes.overrides import RunPair, plain_text
 from traces.core.json_access import text_or_json
-from traces.core.json_types import JSONValue
 from traces.core.json_walk import scalars
 from traces.core.vocabulary import StepType
 
@@ -75,7 +74,7 @@ def _shown_at(runs: RunPair, root: Root) -> frozenset[int]:
     return frozenset(
         pair.place
         for pair in models
-        if pair.answers_differently and _shows_any(changes, [_plain_text(value) for value in runs.inputs(pair)])
+        if pair.answers_differently and _shows_any(changes, [plain_text(value) for value in runs.inputs(pair)])
     )
 
 
@@ -86,11 +85,6 @@ def _shows_any(changes: Iterable[Texts], request: Sequence[str]) -> bool:
         for change in changes
         for side, own in enumerate(change)
     )
-
-
-def _plain_text(value: JSONValue) -> str:
-    """The texts and numbers of a value, without JSON's marks: an escaped end of a line would join its last word."""
-    return "\n".join(str(leaf) for _, leaf in scalars(value))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

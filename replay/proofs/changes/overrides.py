@@ -15,11 +15,13 @@ from diffing.compare.references import step_ref
 from diffing.report.examination import Examination
 from diffing.sentences.atoms.obstacles import Obstacle, obstacle
 from diffing.sentences.atoms.titles import step_location
+from diffing.sequences.word_hunks import Hunk, hunks
 from replay.overrides.profile import Override
 from replay.proofs.changes.atoms import Change, Slot, Value
 from replay.proofs.core.types import Atom
 from traces.core.json_access import as_object
 from traces.core.json_types import JSONObject, JSONValue
+from traces.core.json_walk import scalars
 from traces.core.vocabulary import EdgeKind, StepType
 from traces.payloads.messages import ModelRequest
 
@@ -69,6 +71,15 @@ class RunPair:
                     previous[travel.side].setdefault(numbers[0], numbers[1])
         return previous
 
+    @cached_property
+    def output_hunks(self) -> list[tuple[Pair, list[Hunk]]]:
+        """The words in which the output of each step differs that both runs have, without agents and final answers."""
+        return [
+            (pair, hunks(*map(plain_text, self.outputs(pair))))
+            for pair in self.examination.comparison.differing
+            if pair.answers_differently and not pair.is_container and pair.step.type is not StepType.OUTPUT
+        ]
+
     def entry_step(self, pair: Pair, side: int, index: int) -> int | None:
         """The step of a side whose request first contains a message of a pair's request.
 
@@ -104,6 +115,11 @@ class RunPair:
             if travel.kind is EdgeKind.HISTORY and travel.producer in members
         }
         return [place for place in places if place not in continuations]
+
+
+def plain_text(value: JSONValue) -> str:
+    """The texts and numbers of a value, without JSON's marks: an escaped end of a line would join its last word."""
+    return "\n".join(str(leaf) for _, leaf in scalars(value))
 
 
 def set_to(

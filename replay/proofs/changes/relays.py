@@ -5,16 +5,23 @@ be applied and reverted. But a replay of the base can hold it to the candidate's
 neither does anything that works through the relay alone.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.content.message_diff import MessagePair
 from diffing.sentences.atoms.obstacles import Obstacle
+from diffing.sequences.word_hunks import hunks, is_repeated
 from replay.proofs.changes.atoms import Change, Slot
 from replay.proofs.changes.message_edits import edit_messages
 from replay.proofs.changes.overrides import RunPair, atom_of, untestable
+from replay.proofs.core.types import Atom
 from traces.core.json_types import JSONValue
+
+# Shorter words are units.
+_WORD: Final = re.compile(r"[^\W\d_]{3}")
 
 
 def relay(runs: RunPair, root: Root, setting: Change | None = None) -> Change:
@@ -26,10 +33,20 @@ def relay(runs: RunPair, root: Root, setting: Change | None = None) -> Change:
     if root.facet is None or not (root.facet.messages or setting):
         return change
     edit = setting or _text_edit(runs, root, root.facet.messages) or edit_messages(runs, root, root.facet.messages)
-    return (
-        replace(edit, atom=replace(change.atom, is_relay=True, shown_at=frozenset(root.places)))
-        if edit.atom.testable
-        else change
+    return replace(edit, atom=_relay_atom(runs, root, change.atom)) if edit.atom.testable else change
+
+
+def _relay_atom(runs: RunPair, root: Root, atom: Atom) -> Atom:
+    return replace(atom, is_relay=True, shown_at=frozenset(root.places), has_own_words=_has_own_words(runs, root))
+
+
+def _has_own_words(runs: RunPair, root: Root) -> bool:
+    """Return whether words of its messages differ as no earlier output does; numbers may have been computed."""
+    before = [own for pair, own_hunks in runs.output_hunks if pair.order_key < root.pair.order_key for own in own_hunks]
+    return any(
+        _WORD.search(f"{hunk.base} {hunk.candidate}") and not any(is_repeated(hunk, own) for own in before)
+        for item in (root.facet.messages if root.facet is not None else ())
+        for hunk in hunks(item.base, item.candidate)
     )
 
 

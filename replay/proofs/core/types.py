@@ -29,7 +29,8 @@ class Atom:
     `echoes`: its numbers recur, converted or formatted, in a difference that code made, or in the answer.
     `has_common_origin`: code made it, and may have made it of another such difference, or asked another agent.
     `is_input`: it is the input of the run, which only code reads. `is_relay`: code composed it after an output
-    differed, so it is no change of its own, but a probe can hold it to the candidate's recording. `texts`: the
+    differed, so it is no change of its own, but a probe can hold it to the candidate's recording.
+    `has_own_words`: words of such a message differ as no earlier output does, so code chose them. `texts`: the
     texts of both runs in which it shows, and those of the outputs that differ by it alone. `subject`: the words
     that name what it is about, as the arguments of a call whose result differs.
     """
@@ -51,6 +52,7 @@ class Atom:
     has_common_origin: bool = False
     is_input: bool = False
     is_relay: bool = False
+    has_own_words: bool = False
     texts: tuple[tuple[str, str], ...] = ()
     subject: frozenset[str] = frozenset()
     certificate: Certificate | None = None
@@ -205,6 +207,7 @@ class Case:
     live_cost_usd  expected for one full replay, for estimates
     runs_agent     the agent itself runs in every probe
     other_code     different code made the two recordings, which shows in none of the changes
+    same_code      both runs have recorded the same version of the agent's code
     lacks_models,
     lacks_lookups  one run may not have recorded its models or system prompts, or its searches and templates of prompts
     home           the side whose recording the agent reproduces, if it is only one of two: both are replayed from there
@@ -226,6 +229,7 @@ class Case:
     live_cost_usd: float | None = None
     runs_agent: bool = False
     other_code: bool = False
+    same_code: bool = False
     lacks_models: bool = False
     lacks_lookups: bool = False
     home: Side | None = None

@@ -19,6 +19,7 @@ class Grounds:
     borrowed_answer      a decisive probe used a tool's answer from the other of two separate runs
     stand_in             a step of one run only is represented by nothing but its output
     derived_code         the agent's code is assumed to do what it did in the other run
+    chosen_words         code chose words after a changed output, and may have been another version of it
     assumed_unaffected   a step is assumed to be unaffected
     follows              the cause comes after a changed output and may be a response to it
     common_origin        code made the cause, and may have made it of another difference or asked another agent
@@ -41,6 +42,7 @@ class Grounds:
     borrowed_answer: bool = False
     stand_in: bool = False
     derived_code: bool = False
+    chosen_words: bool = False
     assumed_unaffected: bool = False
     follows: bool = False
     common_origin: bool = False
@@ -77,6 +79,8 @@ def _low(grounds: Grounds) -> Level | None:
         return _level("low", RuleKind.OBSERVATION)
     if grounds.less_detail:
         return _level("low", RuleKind.LESS_DETAIL)
+    if grounds.derived_code and grounds.chosen_words:
+        return _level("low", RuleKind.CHOSEN_WORDS)
     if grounds.gate.status == GateStatus.NOT_RUN:
         return Level(confidence="low", rule=rule(Rule(kind=RuleKind.CHANCE_OPEN, reason=grounds.gate.reason)))
     return None

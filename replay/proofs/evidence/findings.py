@@ -162,6 +162,7 @@ def _grounds(ladder: Ladder, conclusion: Verdict) -> Grounds:
         or ladder.stage in {"parts", "mediators", "shares"},
         borrowed_answer=bool(cause) and ladder.is_separate and ladder.used_borrowed_answer(cause),
         derived_code=derived_code,
+        chosen_words=not ladder.case.same_code and any(map(_has_chosen_words, ladder.case.atoms)),
         less_detail=ladder.case.lacks_models or (ladder.case.lacks_lookups and derived_code),
         assumed_unaffected=bool(cause) and ladder.used_assumption(cause),
         follows=any(atom.id in cause and atom.follows for atom in space.atoms),
@@ -173,6 +174,10 @@ def _grounds(ladder: Ladder, conclusion: Verdict) -> Grounds:
         is_only=conclusion.kind != EvidenceVerdict.SINGLE or is_only(space, next(iter(cause))),
         exhaustive=_is_exhaustive(space),
     )
+
+
+def _has_chosen_words(atom: Atom) -> bool:
+    return atom.has_own_words and atom.certificate is None
 
 
 def _is_exhaustive(space: Space) -> bool:

@@ -17,7 +17,7 @@ from replay.engine.replayer import Replayer
 from replay.live.matching_process import first_error_isolated
 from replay.overrides.policy import Policy
 from replay.proofs.changes.atoms import Absent, Change
-from replay.proofs.changes.code_origins import is_code_different
+from replay.proofs.changes.code_origins import is_code_different, is_code_equal
 from replay.proofs.core.types import Allowance, Case, ProbeResult, ProbeSpec
 from replay.proofs.counterfactual import outcomes
 from replay.proofs.counterfactual.copied_values import with_links
@@ -128,6 +128,7 @@ class ProgramLab(UnaidedLab):
             differs=values[0] != values[1],
             is_sampled=self.bench.program.is_sampled,
             other_code=is_code_different(self.examination),
+            same_code=is_code_equal(self.examination),
             coarser=outcomes.coarser(kind),
             values={
                 "base": outcomes.values(kind, Result(answer=self.bench.base.answer)),

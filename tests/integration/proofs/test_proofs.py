@@ -1,5 +1,6 @@
 """Proofs over REST: counterfactual replays of stored runs, with live calls to a real model server."""
 
+from dataclasses import replace
 from itertools import cycle
 from typing import Any
 from uuid import UUID
@@ -304,7 +305,7 @@ def ticket_queue(system: str) -> str:
 
 
 def record_router(name: str, rule: str, opening: str) -> UUID:
-    """A router whose answer selects the desk in the agent's code; only the code reads it."""
+    """A router whose answer selects the desk in the agent's code, of one version; only the code reads it."""
     system = f"Sort the ticket.{rule}"
     desk = DESKS[ticket_queue(system)]
     fields = {
@@ -329,7 +330,7 @@ def record_router(name: str, rule: str, opening: str) -> UUID:
         key="output", type=StepType.OUTPUT, name="answer", parent="agent", output={"text": f"Go to it: {desk}"}
     )
     run = RecordedRun(external_id=name, name="desk", app="desk", format="test", steps=(agent, *steps, output))
-    return UUID(str(record(run).run_id))
+    return UUID(str(record(replace(run, metadata={"code": {"logic": "one"}})).run_id))
 
 
 def test_wording_of_a_router_is_learned_from_repeats(rule_desk: RuleDesk) -> None:

@@ -5,8 +5,8 @@ from typing import Final
 
 import pytest
 
-from diffing.attribution.declared_code import is_code_different
-from diffing.report.examination import examine
+from diffing.attribution.declared_code import is_code_different, is_code_equal
+from diffing.report.examination import Examination, examine
 from tests.support.comparing import Spec, Store, model, output, reply, side_of, system, user
 from traces.core.json_types import JSONObject
 
@@ -20,13 +20,17 @@ def desk_run(prompt: str = "Answer.", *, model_name: str = "m1") -> list[Spec]:
     return [request, output("On its way.")]
 
 
-def differs(base: JSONObject, candidate: JSONObject, changed_run: list[Spec]) -> bool:
+def examined(base: JSONObject, candidate: JSONObject, changed_run: list[Spec]) -> Examination:
     store = Store()
     before, after = (
         replace(side, run=replace(side.run, metadata=metadata))
         for side, metadata in ((side_of(desk_run(), store), base), (side_of(changed_run, store), candidate))
     )
-    examination = examine(before, after, lambda refs: {ref: store.values[ref] for ref in refs if ref in store.values})
+    return examine(before, after, lambda refs: {ref: store.values[ref] for ref in refs if ref in store.values})
+
+
+def differs(base: JSONObject, candidate: JSONObject, changed_run: list[Spec]) -> bool:
+    examination = examined(base, candidate, changed_run)
     return is_code_different(examination.comparison, examination.reasoning.atoms)
 
 
@@ -54,3 +58,19 @@ def test_what_may_be_written_in_the_code_accounts_for_another_version(
 ) -> None:
     assert differs({"code": OLD}, {"code": NEW}, changed_run) is by_logic
     assert differs({"commit": "1f3"}, {"commit": "9a0"}, changed_run) is by_commit
+
+
+@pytest.mark.parametrize(
+    ("base", "candidate", "is_equal"),
+    [
+        ({"code": OLD}, {"code": PROSE}, True),
+        ({"code": OLD}, {"code": NEW}, False),
+        ({"code": OLD}, {}, False),
+        ({}, {}, False),
+        ({"commit": "1f3"}, {"commit": "1f3"}, False),
+    ],
+)
+def test_code_is_equal_if_both_runs_recorded_the_same_logic(
+    base: JSONObject, candidate: JSONObject, is_equal: bool
+) -> None:
+    assert is_code_equal(examined(base, candidate, desk_run()).comparison) is is_equal

@@ -1,5 +1,7 @@
 """What the agent's code reads: the run's input, and the values that it computes for a template."""
 
+import pytest
+
 from tests.support.comparing import Spec, agent, model, output, reply, system, tool, user
 from tests.unit.replay.proofs.changes.test_roots import dump_profile, separate
 from traces.core.json_types import JSONObject
@@ -68,3 +70,30 @@ def test_result_of_which_code_made_a_part_of_the_answer_is_not_certified() -> No
     spare = separate(tax_run("Briefly.", 22, 902), tax_run("Shortly.", 25, 902))
     [result] = [change.atom for change in spare.changes.values() if change.atom.category == "tool"]
     assert result.certificate is not None
+
+
+def note_run(result: JSONObject, note: str) -> list[Spec]:
+    """A meter, and a note that code composes for a model."""
+    return [
+        agent(),
+        model([system("Plan."), user("A bill, please.")], reply("meter(C7)")),
+        tool("meter", "", {"customer": "C7"}, result),
+        model([system("Write."), user(note)], reply(f"Dear customer. {note}")),
+        output(f"Dear customer. {note}"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("notes", "has_own_words"),
+    [
+        (("Used 420, owe 130.20 eur", "Used 510, owe 158.10 eur"), False),
+        (("From: house\nOwed: 42", "From: cabin\nOwed: 51"), False),
+        (("State: normal\nOwed: 42", "State: unusual\nOwed: 51"), True),
+        (("Owed: 42", "Owed: 51\nPlease call us."), True),
+    ],
+)
+def test_words_that_no_output_explains_are_chosen_by_code(notes: tuple[str, str], has_own_words: bool) -> None:
+    results: list[JSONObject] = [{"kwh": 420, "place": "house"}, {"kwh": 510, "place": "cabin"}]
+    changes = separate(*(note_run(result, note) for result, note in zip(results, notes, strict=True)))
+    [relay] = [change.atom for change in changes.changes.values() if change.atom.is_relay]
+    assert relay.has_own_words is has_own_words

@@ -39,29 +39,6 @@ def test_a_third_outcome_does_not_show_what_made_the_difference(outcome: ProbeOu
     assert (proof.primary, proof.confidence) == ([["a"]], confidence)
 
 
-@pytest.mark.parametrize(
-    ("lacks_models", "lacks_lookups", "is_derived", "confidence"),
-    [
-        (True, False, False, "low"),
-        (False, True, True, "low"),
-        (False, True, False, "high"),
-        (False, False, True, "medium"),
-    ],
-)
-def test_run_with_less_detail_shows_no_certain_cause(
-    lacks_models: bool, lacks_lookups: bool, is_derived: bool, confidence: str
-) -> None:
-    class Derived(Capitals):
-        def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
-            return replace(super().probe(spec, allowance), derived=is_derived)
-
-    changes = [Atom(id=name, category="prompt", title=name) for name in ("a", "b")]
-    case = Case(question=QUESTION, atoms=changes, lacks_models=lacks_models, lacks_lookups=lacks_lookups)
-    proof = prove(case, Derived("Mast"), Budget(probes=50))
-    assert (proof.primary, proof.confidence) == ([["a"]], confidence)
-    assert ("records less" in proof.rule) is (confidence == "low")
-
-
 class Capitals:
     """A prober with one cause, whose replays give the candidate's answer in this form."""
 
@@ -79,6 +56,58 @@ class Capitals:
 
     def path_steps(self, cause: frozenset[str]) -> list[PathStep]:
         return []
+
+
+class PastCode(Capitals):
+    """The same, on the assumption that the agent's code does what it did in the other run."""
+
+    def __init__(self, form: str, *, is_derived: bool) -> None:
+        super().__init__(form)
+        self.is_derived = is_derived
+
+    def probe(self, spec: ProbeSpec, allowance: Allowance) -> ProbeResult:
+        return replace(super().probe(spec, allowance), derived=self.is_derived)
+
+
+@pytest.mark.parametrize(
+    ("lacks_models", "lacks_lookups", "is_derived", "confidence"),
+    [
+        (True, False, False, "low"),
+        (False, True, True, "low"),
+        (False, True, False, "high"),
+        (False, False, True, "medium"),
+    ],
+)
+def test_run_with_less_detail_shows_no_certain_cause(
+    lacks_models: bool, lacks_lookups: bool, is_derived: bool, confidence: str
+) -> None:
+    changes = [Atom(id=name, category="prompt", title=name) for name in ("a", "b")]
+    case = Case(question=QUESTION, atoms=changes, lacks_models=lacks_models, lacks_lookups=lacks_lookups)
+    proof = prove(case, PastCode("Mast", is_derived=is_derived), Budget(probes=50))
+    assert (proof.primary, proof.confidence) == ([["a"]], confidence)
+    assert ("records less" in proof.rule) is (confidence == "low")
+
+
+@pytest.mark.parametrize(
+    ("is_derived", "has_own_words", "same_code", "confidence"),
+    [
+        (True, True, False, "low"),
+        (True, True, True, "medium"),
+        (True, False, False, "medium"),
+        (False, True, False, "high"),
+    ],
+)
+def test_words_that_code_chose_may_come_from_another_version_of_it(
+    is_derived: bool, has_own_words: bool, same_code: bool, confidence: str
+) -> None:
+    changes = [Atom(id=name, category="prompt", title=name) for name in ("a", "b")]
+    note = Atom(
+        id="note", category="upstream", title="note", why_not="code", is_relay=True, has_own_words=has_own_words
+    )
+    case = Case(question=QUESTION, atoms=[*changes, note], same_code=same_code)
+    proof = prove(case, PastCode("Mast", is_derived=is_derived), Budget(probes=50))
+    assert (proof.primary, proof.confidence) == ([["a"]], confidence)
+    assert ("only if the agent's code is the same" in proof.rule) is (confidence == "low")
 
 
 @pytest.mark.parametrize(("form", "confidence"), [("Mast", "high"), ("MAST", "medium")])
