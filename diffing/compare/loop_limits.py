@@ -6,24 +6,29 @@
 A model ends its loop by an answer without calls, or by a tool after which no model is called, such as one that
 submits the result. A limit that both runs have ends neither of them earlier. So a limit differs, or somebody ended the
 loop, whatever else differs.
+
+Where other models go on after a loop, a result may have ended it, as that of a test that passed. Code ended it for
+certain only if the last tools answered alike in both runs, and only one of them then called the model again.
 """
 
 from collections.abc import Iterator
 from typing import Final
 
-from diffing.compare.comparison import Comparison
+from diffing.compare.comparison import Comparison, Pair
 from diffing.compare.data_flow import Flow
 from diffing.compare.placeholders import FAILED
 from diffing.compare.run_side import Side, SideStep
 from traces.core.vocabulary import EdgeKind, RunStatus, StepType
 
+# In Python 3.11, reading a member of an enum takes ten times as long as reading a constant.
+_MODEL: Final = StepType.MODEL
 # Runs that are not over, or of which the end was not recorded.
 _WITHOUT_END: Final = frozenset({RunStatus.RUNNING, RunStatus.PARTIAL})
 
 
 def further_calls(comparison: Comparison, flow: Flow) -> frozenset[int]:
     """The places of the first model steps that one run lacks because code ended the agent's loop there."""
-    return frozenset(_further_calls(comparison, flow))
+    return frozenset((*_further_calls(comparison, flow), *_calls_after_equal_results(comparison, flow)))
 
 
 def _further_calls(comparison: Comparison, flow: Flow) -> Iterator[int]:
@@ -36,6 +41,37 @@ def _further_calls(comparison: Comparison, flow: Flow) -> Iterator[int]:
         if last_tools <= _answered_tools(own, last.role) | _answered_tools(other, last.role):
             lone = (pair for pair in comparison.of_type(StepType.MODEL) if (pair.base, pair.candidate)[side] is None)
             yield from [pair.place for pair in lone if pair.step.role == last.role][:1]
+
+
+def _calls_after_equal_results(comparison: Comparison, flow: Flow) -> Iterator[int]:
+    """The model steps of one run that go on after results at which the agent's loop ends in the other run."""
+    runs = comparison.base, comparison.candidate
+    for pair in comparison.of_type(StepType.MODEL):
+        if pair.sides is not None:
+            continue
+        with_call = int(pair.base is None)
+        own, other = runs[1 - with_call], runs[with_call]
+        request = _previous_step(comparison, flow, pair)
+        if request is None or request.sides is None or _count(other, pair.step.role) <= _count(own, pair.step.role):
+            continue
+        last = request.sides[1 - with_call]
+        goes_on = [step.role for step in own.steps if step.type == _MODEL and step.sequence_no > last.sequence_no]
+        if goes_on and last.role == pair.step.role not in goes_on and _has_equal_results(comparison, flow, request):
+            yield pair.place
+
+
+def _previous_step(comparison: Comparison, flow: Flow, pair: Pair) -> Pair | None:
+    """The step whose conversation a step continues."""
+    producers = [link.producer for link in flow.incoming(pair.place) if link.kind is EdgeKind.HISTORY]
+    return max((comparison.pairs[place] for place in producers), key=lambda own: own.order_key, default=None)
+
+
+def _has_equal_results(comparison: Comparison, flow: Flow, request: Pair) -> bool:
+    """Return whether both runs carried out the same calls of a model with the same results."""
+    links = [link for link in flow.outgoing(request.place) if link.kind is EdgeKind.TOOL_CALL_ID]
+    base, candidate = ({link.consumer for link in links if link.side == side} for side in ("base", "candidate"))
+    tools = [comparison.pairs[place] for place in base]
+    return bool(tools) and base == candidate and not any(tool.answers_differently for tool in tools)
 
 
 def _last_request(run: Side, flow: Flow, places: dict[int, int], side: str) -> SideStep | None:

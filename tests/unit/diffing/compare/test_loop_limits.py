@@ -72,3 +72,26 @@ def test_loop_of_a_run_without_end_was_not_ended_by_code() -> None:
     partial = replace(candidate, run=replace(candidate.run, status=RunStatus.PARTIAL))
     ends = [examine(base, side, store.load).reasoning.atoms for side in (candidate, partial)]
     assert [any(atom.ends_loop for atom in atoms) for atoms in ends] == [True, False]
+
+
+def handed_over(*, calls: int, prompt: str = "Look it up.", last_result: str = "") -> list[Spec]:
+    """The same loop, after which another agent writes the answer."""
+    *steps, last, _ = loop(calls=calls, prompt=prompt, answers=calls == 3)
+    if last_result:
+        last = replace(last, output=last_result)
+    writer = replace(model([system("Write."), user("Answer: see above.")], reply("There.")), name="writer")
+    return [*steps, last, writer, output("There.")]
+
+
+@pytest.mark.parametrize(
+    ("candidate", "is_ended"),
+    [
+        (handed_over(calls=2, prompt="Look it up, please."), True),
+        # The result may have ended the loop.
+        (handed_over(calls=2, prompt="Look it up, please.", last_result="Found"), False),
+        (handed_over(calls=3, prompt="Look it up, please."), False),
+    ],
+)
+def test_loop_that_ends_after_an_equal_result_was_ended_by_code(candidate: list[Spec], is_ended: bool) -> None:
+    atoms = reason_about(handed_over(calls=3), candidate).atoms
+    assert any(atom.ends_loop for atom in atoms) is is_ended
