@@ -110,7 +110,9 @@ class AttemptJournal:
             if last.retry_at is None:
                 error = ProviderError(last.error, code=last.error_code, retryable=False)
                 self._give_up(call, error, len(failed), reason)
-            self._wait((last.retry_at - datetime.now(UTC)).total_seconds(), call)
+            # Never longer than when it was stored: the clock may have been set back since.
+            rest = min(last.retry_at - datetime.now(UTC), last.retry_at - last.started_at)
+            self._wait(rest.total_seconds(), call)
         return len(attempts) + 1, len(failed)
 
     def intend(self, call: Call, place: str, number: int, *, kind: str) -> Attempt:

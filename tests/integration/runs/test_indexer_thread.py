@@ -1,6 +1,7 @@
 """The thread that indexes sealed runs: it finds work by itself, lets recordings go first, and ends when told to."""
 
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.test import Client
@@ -70,7 +71,8 @@ def test_error_does_not_end_the_thread(indexer: IndexerThread, monkeypatch: pyte
         patch.setattr("traces.search.documents.insert", fail)
         services.record(order_run())
         wait_until(lambda: bool(failures), LIMIT_S)
-    UnindexedRun.objects.update(leased_until=None)
+    # As if the clock had been set back by a day meanwhile.
+    UnindexedRun.objects.update(leased_until=datetime.now(UTC) + timedelta(days=1))
     wait_until(_are_all_indexed, LIMIT_S)
     assert indexer.is_alive()
 
