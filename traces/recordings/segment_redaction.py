@@ -40,9 +40,10 @@ _MARK: Final = b"[redacted:"
 _OUTPUTS: Final = ("result", "candidate_list")
 # Names of the value of an attribute in JSON.
 _ANY_VALUES: Final = frozenset({"stringValue", "bytesValue"})
-# Escapes of JSON for characters that need none: they may hide a value from the first look. The ids of spans are random
-# bytes, which have text around such a slash once in a million spans.
-_NEEDLESS_ESCAPES: Final = r"[ -~]{2}\\/[ -~]{2}|\\u00[2-7]"
+# Escapes of JSON for characters that need none, and of the backslash in an escape of a byte string: they may hide a
+# value from the first look. The ids of spans are random bytes, which have text around such a slash once in a million
+# spans.
+_NEEDLESS_ESCAPES: Final = r"[ -~]{2}\\/[ -~]{2}|\\u00[2-7]|\\\\x[2-7]"
 _DISGUISES: Final = f"{NAMES}|{_NEEDLESS_ESCAPES}"
 _REQUESTS: Final[dict[Signal, Any]] = {Signal.TRACES: ExportTraceServiceRequest, Signal.LOGS: ExportLogsServiceRequest}
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.redactions import redaction, secrets
+from traces.recordings.segment_redaction import redact_data
 from traces.redaction.encoded_secrets import encoded_secret_detector
 
 KEY, PASSWORD = secrets()["GitHub"], "tiger-lily-pond-7"
@@ -52,6 +53,9 @@ ENCODED = {
 @pytest.mark.parametrize("frame", ["{}", "the file is {} as sent", '{{"data": "{}"}}', "x\\n{}"])
 def test_an_encoded_secret_is_redacted(text: str, frame: str) -> None:
     assert "[redacted:github-" in str(redaction().redactor().value({"text": frame.format(text)}))
+    # As the only secret in a record that arrives.
+    record = json.dumps({"text": frame.format(text)}).encode()
+    assert b"[redacted:github-" in redact_data(record, redaction()).data
 
 
 @pytest.mark.parametrize(
