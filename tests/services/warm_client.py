@@ -1,4 +1,4 @@
-"""Python programs with a real MCP client, forked from a process that has imported it: that takes a second each.
+"""Python programs with a real MCP client or server, forked from a process that has imported both: a second for each.
 
 A launcher takes the place of the interpreter. It passes its streams, arguments, environment and folder on, waits for
 the fork, and ends as the fork does; the fork ends with it.
@@ -21,7 +21,16 @@ from typing import Any, Final
 
 from tests.services.processes import scratch_folder, start
 
-_LIBRARIES: Final = ("mcp", "mcp.client.stdio", "mcp.client.streamable_http", "urllib.request")
+_LIBRARIES: Final = (
+    "mcp",
+    "mcp.client.stdio",
+    "mcp.client.streamable_http",
+    "mcp.server.mcpserver",
+    "mcp.server.stdio",
+    "mcp.server.streamable_http",
+    "urllib.request",
+    "uvicorn",
+)
 _LAUNCHER: Final = """
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as fork:

@@ -3,7 +3,6 @@
 import json
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, Final
 import httpx2
 
 from tests.clients.environments import ROOT
+from tests.services.warm_client import mcp_python
 from tests.support.patience import patience_s, wait_until
 
 _HEADERS: Final = {"accept": "application/json, text/event-stream"}
@@ -34,13 +34,19 @@ class Desk:
         return [json.loads(line)["session"] for line in self.log.read_text().splitlines()]
 
 
+def desk_command(log: Path, *, program: str = "mcp_server", port: int = 0, preamble: str = "") -> list[str]:
+    """Return what starts the server: on standard streams without a port. `preamble` is code that runs first."""
+    code = f"{preamble}import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); "
+    code += f"runpy.run_module('tests.support.servers.{program}', run_name='__main__')"
+    return [*mcp_python(), "-c", code, str(port), str(log)]
+
+
 @contextmanager
-def running_desk(log: Path, program: str = "tests.support.servers.mcp_server") -> Iterator[Desk]:
+def running_desk(log: Path, program: str = "mcp_server") -> Iterator[Desk]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", program, str(port), str(log)]
-    with subprocess.Popen(command, cwd=ROOT) as process:
+    with subprocess.Popen(desk_command(log, program=program, port=port)) as process:
         wait_until(lambda: _listens(port), 30)
         yield Desk(f"http://127.0.0.1:{port}/mcp", log)
         process.terminate()

@@ -2,19 +2,17 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.clients.environments import ROOT
 from tests.clients.model_server import ModelServer
 from tests.integration.recordings.mcp.conftest import python
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
 from tests.support.mcp_agents import HTTP_AGENT, stdio_agent, talking
-from tests.support.mcp_desks import Desk
+from tests.support.mcp_desks import Desk, desk_command
 
 
 @pytest.mark.parametrize(("generation", "has_sdk"), [("mcp-2", False), ("mcp-1", False), ("mcp-2", True)])
@@ -71,18 +69,16 @@ def test_tool_of_another_server_is_another_tool(server: Server, desk: Desk) -> N
     assert "this call of lookup is not in the recording" in again.stderr
 
 
-def shim_command(log: Path, before: str = "") -> list[str]:
-    """Return the command of a server on standard streams behind the shim; `before` is code that runs first."""
-    program = f"{before}import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['desk', '0', {str(log)!r}]; "
-    program += "runpy.run_module('tests.support.servers.mcp_server', run_name='__main__')"
-    return [*COMMAND, "mcp-shim", "--name", "desk", "--", sys.executable, "-c", program]
+def shim_command(log: Path, preamble: str = "") -> list[str]:
+    """Return the command of a server on standard streams behind the shim; `preamble` is code that runs first."""
+    return [*COMMAND, "mcp-shim", "--name", "desk", "--", *desk_command(log, preamble=preamble)]
 
 
 def test_server_on_standard_streams_is_started_only_for_a_call_that_may_run(server: Server, tmp_path: Path) -> None:
     desk = Desk("", tmp_path / "log")
     started = tmp_path / "started"
     note = f"import pathlib; pathlib.Path({str(started)!r}).open('a').write('1'); "
-    agent = stdio_agent(shim_command(desk.log, before=note))
+    agent = stdio_agent(shim_command(desk.log, preamble=note))
     interpreter = python("mcp-2", has_sdk=False, transport="stdio")
     first = record(server, agent, "7", "none", python=interpreter)
     assert (first.returncode, desk.calls(), started.read_text()) == (0, 2, "1"), first.stderr

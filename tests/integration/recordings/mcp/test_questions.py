@@ -19,7 +19,7 @@ from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession, Python, get, post, record, rerun, run_of
 from tests.support.mcp_agents import HTTP_AGENT, stdio_agent
-from tests.support.mcp_desks import Desk
+from tests.support.mcp_desks import Desk, desk_command
 from tests.support.patience import patience_s, wait_until
 
 LOST = {"content": [{"type": "text", "text": "lost"}], "structuredContent": {"result": "lost"}}
@@ -187,8 +187,7 @@ def test_server_gets_the_arguments_of_an_override(
 ) -> None:
     agent = HTTP_AGENT
     if kind == "stdio":
-        command = ["env", f"PYTHONPATH={ROOT}", sys.executable, "-m", "tests.support.servers.mcp_server", "0"]
-        agent = stdio_agent([*COMMAND, "mcp-shim", "--name", "desk", "--", *command, str(tmp_path / "log")])
+        agent = stdio_agent([*COMMAND, "mcp-shim", "--name", "desk", "--", *desk_command(tmp_path / "log")])
     interpreter = python("mcp-2", has_sdk=False, transport=kind)
     run = run_of(record(server, agent, "7", python=interpreter))
     overrides = tmp_path / "overrides.json"

@@ -1,22 +1,20 @@
 """Calls of MCP servers that clients cancel, and those whose result comes in another stream than their request's."""
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.clients.environments import ROOT
 from tests.clients.model_server import ModelServer
 from tests.integration.recordings.mcp.conftest import python
 from tests.services.server import Server
 from tests.support.command_line import COMMAND
 from tests.support.gateway_runs import GatewaySession, record, rerun, run_of
 from tests.support.mcp_agents import HTTP_AGENT, stdio_agent, talking
-from tests.support.mcp_desks import Desk, running_desk
+from tests.support.mcp_desks import Desk, desk_command, running_desk
 
-_PROGRAM = "tests.support.servers.slow_mcp_server"
+_PROGRAM = "slow_mcp_server"
 # Its client gives a call up after a second.
 _CALL = 'await session.call_tool("lookup", {"order_id": order}, progress_callback=note)'
 
@@ -34,7 +32,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
 
 
 def test_result_in_another_stream_is_that_of_its_call(server: Server, desk: Desk, models: ModelServer) -> None:
-    agent, client = talking(HTTP_AGENT), python("mcp-2", has_sdk=False, transport="resumed")
+    agent, client = talking(HTTP_AGENT), python("mcp-2", has_sdk=False)
     first = record(server, agent, "7", "later", "8", python=client)
     *lines, results = first.stdout.splitlines()
     expected = [f"order {order} is here" for order in ("7", "later", "8")]
@@ -56,14 +54,10 @@ def test_result_in_another_stream_is_that_of_its_call(server: Server, desk: Desk
 def test_cancelled_call_waits_until_it_is_cancelled_again(
     server: Server, desk: Desk, models: ModelServer, tmp_path: Path, transport: str
 ) -> None:
-    program = (
-        f"import runpy, sys; sys.path.insert(0, {str(ROOT)!r}); sys.argv = ['desk', '0', {str(tmp_path / 'log')!r}]; "
-    )
-    program += f"runpy.run_module({_PROGRAM!r}, run_name='__main__')"
-    shim = [*COMMAND, "mcp-shim", "--name", "desk", "--", sys.executable, "-c", program]
+    shim = [*COMMAND, "mcp-shim", "--name", "desk", "--", *desk_command(tmp_path / "log", program=_PROGRAM)]
     desk = desk if transport == "http" else Desk("", tmp_path / "log")
     agent = impatient(HTTP_AGENT if transport == "http" else stdio_agent(shim))
-    client = python("mcp-2", has_sdk=False, transport=f"{transport} of its own")
+    client = python("mcp-2", has_sdk=False, transport=transport)
     first = record(server, agent, "7", "hang", "8", python=client)
     results = json.loads(first.stdout.splitlines()[-1])
     assert (first.returncode, results[2]) == (0, "TimeoutError: "), first.stderr
