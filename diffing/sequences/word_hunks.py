@@ -128,6 +128,12 @@ def is_repeated(value: Hunk, source: Hunk) -> bool:
     )
 
 
+def spaced_words(hunk: Hunk) -> tuple[str, str]:
+    """The words of both sides between spaces, so that those of another difference are found in them as a text."""
+    base, candidate = (" ".join(("", *split_words(text), "")) if text else "" for text in (hunk.base, hunk.candidate))
+    return base, candidate
+
+
 def _gap(text: str, span: tuple[int, int]) -> tuple[int, int]:
     """A span with what separates it from the words before and after it."""
     start = max(0, span[0] - _REACH)

@@ -15,7 +15,7 @@ from diffing.compare.references import step_ref
 from diffing.report.examination import Examination
 from diffing.sentences.atoms.obstacles import Obstacle, obstacle
 from diffing.sentences.atoms.titles import step_location
-from diffing.sequences.word_hunks import Hunk, hunks
+from diffing.sequences.word_hunks import hunks, spaced_words
 from replay.overrides.profile import Override
 from replay.proofs.changes.atoms import Change, Slot, Value
 from replay.proofs.core.types import Atom
@@ -72,10 +72,10 @@ class RunPair:
         return previous
 
     @cached_property
-    def output_hunks(self) -> list[tuple[Pair, list[Hunk]]]:
-        """The words in which the output of each step differs that both runs have, without agents and final answers."""
+    def output_words(self) -> list[tuple[Pair, list[tuple[str, str]]]]:
+        """The words in which each output differs, by side and between spaces; without agents and final answers."""
         return [
-            (pair, hunks(*map(plain_text, self.outputs(pair))))
+            (pair, [spaced_words(hunk) for hunk in hunks(*map(plain_text, self.outputs(pair)))])
             for pair in self.examination.comparison.differing
             if pair.answers_differently and not pair.is_container and pair.step.type is not StepType.OUTPUT
         ]

@@ -6,17 +6,17 @@ neither does anything that works through the relay alone.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
 from diffing.attribution.unexplained_changes import Atom as Root
 from diffing.content.message_diff import MessagePair
 from diffing.sentences.atoms.obstacles import Obstacle
-from diffing.sequences.word_hunks import hunks, is_repeated
+from diffing.sequences.word_hunks import hunks, spaced_words
 from replay.proofs.changes.atoms import Change, Slot
 from replay.proofs.changes.message_edits import edit_messages
-from replay.proofs.changes.overrides import RunPair, atom_of, untestable
+from replay.proofs.changes.overrides import RunPair, atom_of, plain_text, untestable
 from replay.proofs.core.types import Atom
 from traces.core.json_types import JSONValue
 
@@ -41,12 +41,28 @@ def _relay_atom(runs: RunPair, root: Root, atom: Atom) -> Atom:
 
 
 def _has_own_words(runs: RunPair, root: Root) -> bool:
-    """Return whether words of its messages differ as no earlier output does; numbers may have been computed."""
-    before = [own for pair, own_hunks in runs.output_hunks if pair.order_key < root.pair.order_key for own in own_hunks]
+    """Return whether words of what code composed differ as no earlier output does; it may have computed numbers."""
+    earlier = [words for pair, own in runs.output_words if pair.order_key < root.pair.order_key for words in own]
     return any(
-        _WORD.search(f"{hunk.base} {hunk.candidate}") and not any(is_repeated(hunk, own) for own in before)
-        for item in (root.facet.messages if root.facet is not None else ())
-        for hunk in hunks(item.base, item.candidate)
+        _WORD.search(f"{hunk.base} {hunk.candidate}") and not _is_passed_on(spaced_words(hunk), earlier)
+        for texts in _texts(root)
+        for hunk in hunks(*texts)
+    )
+
+
+def _texts(root: Root) -> list[tuple[str, str]]:
+    """The texts of the messages, else of the template and its variables."""
+    facet = root.facet
+    if facet is None:
+        return []
+    messages = [(item.base, item.candidate) for item in facet.messages]
+    return messages or [(plain_text(facet.base), plain_text(facet.candidate))]
+
+
+def _is_passed_on(words: tuple[str, str], earlier: Iterable[tuple[str, str]]) -> bool:
+    """Return whether both sides of a difference are in those of an earlier one; a side may be empty in both."""
+    return any(
+        all(own in other if own else not other for own, other in zip(words, output, strict=True)) for output in earlier
     )
 
 

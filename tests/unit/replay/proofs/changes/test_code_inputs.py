@@ -52,6 +52,7 @@ def bill_run(read: str, amount: str) -> list[Spec]:
 def test_variables_that_code_computed_can_be_held() -> None:
     changes = separate(bill_run("May", "130.20"), bill_run("April", "111.60"))
     [relay] = [change.atom for change in changes.changes.values() if change.atom.is_relay]
+    assert not relay.has_own_words
     [entry] = dump_profile(changes, relay.id)
     assert entry == {"match": {"step": 3}, "prompt": {"variables": {"amount": "111.60"}}}
     assert dump_profile(changes) == []
