@@ -22,8 +22,9 @@ import httpcore2
 import httpx2
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-# IPv6 networks whose addresses end with an IPv4 address: of NAT64, "compatible", and of stateless translators.
-_WITH_IPV4: Final = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "::/96", "::ffff:0:0:0/96")))
+# IPv6 networks whose addresses end with an IPv4 address: of NAT64 (RFC 6052, RFC 8215), "compatible", and of stateless
+# translators.
+_WITH_IPV4: Final = tuple(map(ipaddress.IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/96", "::/96", "::ffff:0:0:0/96")))
 # Private addresses from before fd00::/8, which Python takes for global.
 _SITE_LOCAL: Final = ipaddress.IPv6Network("fec0::/10")
 # Where clouds hand out the credentials of a machine, outside the link-local networks.

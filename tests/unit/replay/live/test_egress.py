@@ -25,6 +25,7 @@ NEVER_ALLOWED = [
     "0.0.0.0",
     "224.0.0.1",
     "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::a9fe:a9fe",
     "::ffff:a9fe:a9fe",
     "2002:a9fe:a9fe::",
     "::a9fe:a9fe",
