@@ -15,10 +15,12 @@ _PER_SECOND: Final = 1_000
 # Bytes that are read before the next look at the number of frames: at most 700 frames.
 _PIECE: Final = 4 * 1024
 _POLICY_VIOLATION: Final = 1008
+# Bytes of a reason to close, which shares a control frame of 125 bytes with its code (RFC 6455, section 5.5).
+_REASON_SIZE: Final = 123
 
 
 class GuardedSocket(WebSocketsSansIOProtocol):
-    """Uvicorn's protocol of websockets with a limit of frames."""
+    """Uvicorn's protocol of websockets with a limit of frames, and of reasons to close."""
 
     _frames_left = float(BURST)
     _counted_at = 0.0
@@ -42,6 +44,12 @@ class GuardedSocket(WebSocketsSansIOProtocol):
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.close_sent = True
         self.transport.close()
+
+    async def send(self, message: Any) -> None:
+        if reason := message.get("reason"):
+            # The client would get neither a longer reason nor its code.
+            message = {**message, "reason": reason.encode()[:_REASON_SIZE].decode(errors="ignore")}
+        await super().send(message)
 
     def _may_send(self, count: int) -> bool:
         now = asyncio.get_running_loop().time()

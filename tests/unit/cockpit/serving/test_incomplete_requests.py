@@ -30,7 +30,8 @@ async def hello(scope: Any, receive: Any, send: Any) -> None:
     if scope["type"] == "websocket":
         await receive()
         await send({"type": "websocket.accept"})
-        await receive()
+        if (await receive()).get("text") == "close":
+            await send({"type": "websocket.close", "code": 4400, "reason": "€" * 100})
         return
     if scope["path"] == "/echo":
         body, more = b"", True
@@ -119,6 +120,15 @@ def test_a_socket_of_too_many_frames_is_closed() -> None:
         pings = (client.ping() for _ in range(10 * BURST))
         with pytest.raises(ConnectionClosed):
             list(pings)
+
+
+def test_a_long_reason_to_close_is_cut_between_letters() -> None:
+    with serving() as port, connect(f"ws://127.0.0.1:{port}/", proxy=None) as client:
+        client.send("close")
+        with pytest.raises(ConnectionClosed) as closed:
+            client.recv(patience_s(10))
+    assert closed.value.rcvd is not None
+    assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4400, "€" * 41)
 
 
 def test_headers_have_a_deadline() -> None:
