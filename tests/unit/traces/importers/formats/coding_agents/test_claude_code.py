@@ -13,7 +13,7 @@ from traces.core.json_access import as_object
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
 from traces.importers import registry
 from traces.importers.files.source import Source
-from traces.importers.formats.coding_agents import claude_branches, claude_code
+from traces.importers.formats.coding_agents import claude_branches
 from traces.importers.formats.coding_agents.claude_branches import Line, branches
 from traces.payloads.messages import ModelAnswer
 
@@ -394,17 +394,3 @@ def test_lines_about_the_program_are_events() -> None:
     title, error = cast(list[dict[str, Any]], run.metadata["events"])
     assert (run.name, title["customTitle"]) == ("Stock", "Stock")
     assert (error["subtype"], error["error"], error["retryAttempt"]) == ("api_error", {"status": 529}, 1)
-
-
-def test_result_in_a_file_of_its_own_joins_its_session() -> None:
-    body = {"role": "assistant", "content": text_blocks("Yes."), "id": "m1", "model": "claude-x"}
-    session = Source(
-        name="s.jsonl", data=fixtures.json_lines([{"type": "assistant", "message": body, "session_id": "cs"}])
-    )
-    fields = {"type": "result", "subtype": "error_max_turns", "is_error": True, "session_id": "cs"}
-    result = Source(name="r.json", data=orjson.dumps(fields))
-    assert claude_code.keys(session) & claude_code.keys(result)
-    (run,) = claude_code.parse([result, session])
-    assert (run.status, run.judgements[0].text) == (RunStatus.FAILED, "error_max_turns")
-    assert list(claude_code.parse([result])) == []
-    assert "only the result" in str(result.problems[0])

@@ -8,6 +8,8 @@ import pytest
 from tests.support import importing_fixtures as fixtures
 from traces.core.recorded_run import RecordedRun
 from traces.core.vocabulary import RunStatus, StepStatus, StepType
+from traces.importers.files.source import Source
+from traces.importers.formats.coding_agents import claude_code
 
 INIT = {"subtype": "init", "data": {"type": "system", "subtype": "init", "session_id": "s1", "cwd": "/shop"}}
 RESULT = {
@@ -77,3 +79,17 @@ def test_messages_of_a_sub_agent_are_nested() -> None:
     task = next(step for step in run.steps if step.call_id == "toolu_1")
     assert [step.type for step in run.steps if step.parent == task.key] == [StepType.AGENT]
     assert (run.status, [item.text for item in run.judgements]) == (RunStatus.FAILED, ["error_max_turns"])
+
+
+def test_result_in_a_file_of_its_own_joins_its_session() -> None:
+    body = {"role": "assistant", "content": [{"type": "text", "text": "Yes."}], "id": "m1", "model": "claude-x"}
+    session = Source(
+        name="s.jsonl", data=fixtures.json_lines([{"type": "assistant", "message": body, "session_id": "cs"}])
+    )
+    fields = {"type": "result", "subtype": "error_max_turns", "is_error": True, "session_id": "cs"}
+    result = Source(name="r.json", data=orjson.dumps(fields))
+    assert claude_code.keys(session) & claude_code.keys(result)
+    (run,) = claude_code.parse([result, session])
+    assert (run.status, run.judgements[0].text) == (RunStatus.FAILED, "error_max_turns")
+    assert list(claude_code.parse([result])) == []
+    assert "only the result" in str(result.problems[0])
