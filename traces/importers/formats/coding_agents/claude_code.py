@@ -373,8 +373,8 @@ def _message(record: JSONObject, message: JSONObject) -> JSONObject:
 def _other_fields(record: JSONObject, message: JSONObject) -> JSONObject:
     """Return what a line and its message state beside it, in members of their own: the names are the program's."""
     parts = {"line": omit(record, *_READ_FIELDS), "message": omit(message, *_READ_MESSAGE_FIELDS)}
-    stated: dict[str, JSONObject] = {
+    fields_by_part: dict[str, JSONObject] = {
         part: {name: item for name, item in fields.items() if item not in (None, "", [], {})}
         for part, fields in parts.items()
     }
-    return {part: fields for part, fields in stated.items() if fields}
+    return {part: fields for part, fields in fields_by_part.items() if fields}
