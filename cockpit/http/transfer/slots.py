@@ -44,6 +44,10 @@ class FairSemaphore:
                 self.release()
             raise
 
+    def has_others(self, party: Hashable) -> bool:
+        """True if another party waits."""
+        return any(waiter != party for waiter in self._waiters)
+
     def release(self) -> None:
         while self._waiters:
             party = next(iter(self._waiters))
@@ -91,6 +95,11 @@ class Turn:
         self._slots.slow.remove(self)
         if self._has_slot:
             self._semaphore.release()
+
+    @property
+    def delays_others(self) -> bool:
+        """True if somebody else waits for a slot."""
+        return self._semaphore.has_others(self._party)
 
     @asynccontextmanager
     async def patience(self, seconds: float) -> AsyncIterator[None]:

@@ -70,7 +70,9 @@ class SlowClientGuard:
         kind = {"is_pipelined": scope.get(PIPELINE, False), "is_probe": scope.get("path") in _PROBES}
         async with _in_background(body.watch(hang_up)) as watch:
             async with Turn(self._slots, address, **kind) as turn:
-                if not (_has_left(scope, hang_up) and scope["method"] in _SAFE_METHODS):
+                # A client that has left cannot know whether its request ran: those who wait for theirs come first.
+                is_dropped = _has_left(scope, hang_up) and (scope["method"] in _SAFE_METHODS or turn.delays_others)
+                if not is_dropped:
 
                     async def receive() -> Message:
                         return await body.next_piece(turn)

@@ -134,11 +134,18 @@ def test_the_application_learns_that_its_client_has_hung_up(request_end: tuple[M
     assert seen == [False, True]
 
 
-@pytest.mark.parametrize(("method", "body"), [("GET", None), ("POST", END["body"])])
-def test_a_request_whose_client_left_the_queue_runs_only_if_it_changes_something(
-    method: str, body: bytes | None
+@pytest.mark.parametrize(
+    ("method", "others_wait", "body"),
+    [("GET", False, None), ("POST", False, END["body"]), ("POST", True, None)],
+)
+def test_a_request_whose_client_left_the_queue_runs_only_if_it_changes_something_and_delays_nobody(
+    method: str, others_wait: bool, body: bytes | None
 ) -> None:
     exchange = Exchange(END, GONE)
+
+    async def wait_for_turn(all_slots: Slots) -> None:
+        async with Turn(all_slots, "one who waits"):
+            pass
 
     async def queue() -> None:
         all_slots = few_slots()
@@ -148,7 +155,9 @@ def test_a_request_whose_client_left_the_queue_runs_only_if_it_changes_something
                 guard({"type": "http", "method": method, "headers": []}, exchange.receive, exchange.send)
             )
             await asyncio.sleep(0.01)
-        await request
+            waiters = [asyncio.create_task(wait_for_turn(all_slots)) for _ in range(others_wait)]
+            await asyncio.sleep(0)
+        await asyncio.gather(request, *waiters)
 
     asyncio.run(queue())
     assert exchange.read == body
