@@ -57,7 +57,10 @@ def are_unique(data: bytes, value: JSONValue) -> bool:
 
     Written again, the value has as many keys as its text. Both bounds also count the texts that begin with a colon.
     """
-    compact_text = orjson.dumps(value)
+    try:
+        compact_text = orjson.dumps(value)
+    except orjson.JSONEncodeError:  # nested deeper than it writes, but not than it reads
+        return False
     if compact_text == data:
         return True
     keys = _max_count(data)

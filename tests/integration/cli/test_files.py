@@ -90,11 +90,12 @@ def test_several_runs_are_exported_into_one_file(forkpoint: WarmShell, tmp_path:
 
 def test_members_in_no_run_are_named(forkpoint: WarmShell, tmp_path: Path) -> None:
     call = {"type": "tool_use", "id": "c1", "name": "find", "input": {}}
-    result = {"type": "tool_result", "tool_use_id": "c1", "content": "found", "shelf": "shelf 7"}
+    text = {"type": "text", "text": "found", "shelf": "shelf 7"}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": [text]}
     messages = [{"role": "assistant", "content": [call]}, {"role": "user", "content": [result]}]
     chat = tmp_path / "chat.json"
     chat.write_text(json.dumps({"messages": messages}))
     report = forkpoint("import", chat, "--json").json
-    assert report["unread"] == [{"path": str(chat), "member": "/messages/content/shelf", "values": 1}]
+    assert report["unread"] == [{"path": str(chat), "member": "/messages/content/content/shelf", "values": 1}]
     command = forkpoint("import", chat)
-    assert "are in no run: /messages/content/shelf (1)" in " ".join((command.out + command.err).split())
+    assert "are in no run: /messages/content/content/shelf (1)" in " ".join((command.out + command.err).split())

@@ -57,3 +57,8 @@ def test_file_with_duplicate_key_is_rejected() -> None:
 
 def test_duplicate_key_inside_text_is_ignored() -> None:
     assert parse_embedded('{"a": 1, "a": 2}') == '{"a": 1, "a": 2}'
+
+
+def test_value_that_is_too_deep_to_be_written_is_read() -> None:
+    text = b"[" * 400 + b'{"a": 1}' + b"]" * 400
+    assert duplicate_keys.find(text, orjson.loads(text)) is None

@@ -88,13 +88,19 @@ def test_columns_of_databases_are_compared() -> None:
 
 
 def test_good_rows_beside_bad_ones_are_compared() -> None:
-    message = {**EVENTS[1]["message"], "shelf": [{"place": "shelf 7"}]}  # type: ignore[dict-item]
+    call = {"type": "tool_use", "id": "t1", "name": "find", "input": {}}
+    text = {"type": "text", "text": "found", "shelf": [{"place": "shelf 7"}]}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [text]}
+    request, answer = EVENTS
     lines = [
-        orjson.dumps(EVENTS[0]),
+        orjson.dumps(request),
         b'{"type": "user", "note": "shelf 8',
-        orjson.dumps({**EVENTS[1], "message": message}),
+        orjson.dumps({**answer, "message": {"role": "assistant", "content": [call]}}),
+        orjson.dumps(
+            {**request, "uuid": "u3", "parentUuid": "u-0002", "message": {"role": "user", "content": [result]}}
+        ),
     ]
-    assert members_unread(b"\n".join(lines), "claude-code") == (("/message/shelf/place", 1),)
+    assert members_unread(b"\n".join(lines), "claude-code") == (("/message/content/content/shelf/place", 1),)
 
 
 @pytest.mark.parametrize(("member", "count"), [("city", 1), ("state", 0), ("description", 1)])
