@@ -1,7 +1,6 @@
 """ASGI application: the gateway, HTTP in WSGI threads, WebSockets, and in embedded mode the worker."""
 
 import asyncio
-from collections.abc import Iterable
 from typing import Any, cast
 
 import structlog
@@ -11,7 +10,7 @@ from channels.security.websocket import WebsocketDenier
 from channels.sessions import SessionMiddlewareStack
 from django.conf import settings
 from django.db import DatabaseError
-from django.urls import URLPattern, URLResolver, get_resolver, path, re_path
+from django.urls import get_resolver, path, re_path
 
 # Sets up Django, which the imports below need.
 from cockpit.wsgi import application as http
@@ -26,6 +25,7 @@ from cockpit.metrics.registry import REGISTRY  # isort: skip
 from cockpit.metrics.requests import MeasuredRequests  # isort: skip
 from cockpit.process import recovery  # isort: skip
 from cockpit.runners.consumer import RunnerConsumer  # isort: skip
+from traces.http import routes  # isort: skip
 from traces.http.outages import name_outage  # isort: skip
 from traces.recordings import assembler  # isort: skip
 from traces.search import indexer  # isort: skip
@@ -81,14 +81,8 @@ async def lifespan(scope: Scope, receive: Receive, send: Send) -> None:
             return
 
 
-def _load(routes: Iterable[URLPattern | URLResolver]) -> None:
-    """Import all routes now: the threads of the first requests would wait for each other's imports."""
-    for route in routes:
-        if isinstance(route, URLResolver):
-            _load(route.url_patterns)
-
-
-_load(get_resolver().url_patterns)
+# The threads of the first requests would wait for each other's imports.
+routes.load(get_resolver().url_patterns)
 gateway = Gateway(
     ProtocolTypeRouter(
         {

@@ -1,78 +1,60 @@
 """URL routes of replays under /api/v1."""
 
-from django.urls import path
-
-from replay.activity import api as activity
-from replay.bisection import api as bisecting
-from replay.calibration import api as calibration
-from replay.control_replays import api as lanes
-from replay.experiments import api as experiments
-from replay.fork_tree import api as tree
-from replay.hook_reports import api as hooks
-from replay.inspection import api as inspection
-from replay.langfuse import api as langfuse
-from replay.proofs import api as proving
-from replay.runners import api as runners
-from replay.saved_profiles import api as library
-from replay.saved_profiles import json_schemas_api
-from replay.sessions import api
-from replay.snippets import api as snippets
-from replay.tool_review import api as tool_review_api
-from replay.trials import api as trials
+from traces.http.routes import Route
 
 urlpatterns = [
-    path("activity", activity.ActivityView.as_view()),
-    path("activity/authors", activity.AuthorsView.as_view()),
-    path("replays/preview", api.PreviewView.as_view()),
-    path("replays", api.SessionsView.as_view()),
-    path("replays/<str:id>", api.SessionDetailView.as_view()),
-    path("replays/<str:id>/cancel", api.CancelView.as_view()),
-    path("replays/<str:id>/answer", api.AnswerView.as_view()),
-    path("experiments/preview", experiments.ExperimentPreviewView.as_view()),
-    path("experiments", experiments.ExperimentsView.as_view()),
-    path("experiments/<str:id>.csv", experiments.ExperimentTableView.as_view()),
-    path("experiments/<str:id>", experiments.ExperimentDetailView.as_view()),
-    path("experiments/<str:id>/cancel", experiments.ExperimentCancelView.as_view()),
-    path("bisections/preview", bisecting.BisectPreviewView.as_view()),
-    path("bisections", bisecting.BisectionsView.as_view()),
-    path("bisections/<str:id>", bisecting.BisectionDetailView.as_view()),
-    path("bisections/<str:id>/cancel", bisecting.BisectionCancelView.as_view()),
-    path("runs/<str:id>/places", inspection.RunPlacesView.as_view()),
-    path("runs/<str:id>/tree", tree.RunTreeView.as_view()),
-    path("runs/<str:id>/bisect", bisecting.BisectRunView.as_view()),
-    path("runs/<str:id>/calibrate", calibration.CalibrateRunView.as_view()),
-    path("diffs/<uuid:id>/unchanged", lanes.UnchangedReplayView.as_view()),
-    path("diffs/<uuid:id>/bisect", bisecting.BisectDiffView.as_view()),
-    path("diffs/<uuid:id>/prove", proving.ProveView.as_view()),
-    path("diffs/<uuid:id>/prove/preview", proving.ProvePreviewView.as_view()),
-    path("diffs/<uuid:id>/proofs", proving.ProofsView.as_view()),
-    path("proofs/<str:id>", proving.ProofDetailView.as_view()),
-    path("proofs/<str:id>/cancel", proving.ProofCancelView.as_view()),
-    path("replays/<str:id>/messages", api.MessagesView.as_view()),
-    path("replays/<str:id>/attempts", api.AttemptsView.as_view()),
-    path("replays/<str:id>/output", api.OutputsView.as_view()),
-    path("runners", runners.RunnersView.as_view()),
-    path("replays/<str:id>/hooks", hooks.SessionHooksView.as_view()),
-    path("hooks", hooks.HooksView.as_view()),
-    path("runs/<str:id>/exports", langfuse.ExportsView.as_view()),
-    path("runs/<str:id>/exports/langfuse", langfuse.LangfuseView.as_view()),
-    path("calibrations", calibration.CalibrationsView.as_view()),
-    path("calibrations/by-agent/<str:id>", calibration.AgentCalibrationDetailView.as_view()),
-    path("calibrations/<str:id>", calibration.CalibrationDetailView.as_view()),
-    path("calibrations/<str:id>/accept", calibration.AcceptView.as_view()),
-    path("ignore-lists", calibration.IgnoreListsView.as_view()),
-    path("profiles", library.ProfilesView.as_view()),
-    path("profiles/<str:ref>", library.ProfileView.as_view()),
-    path("policies", library.PoliciesView.as_view()),
-    path("policies/<str:ref>", library.PolicyView.as_view()),
-    path("schemas/<str:name>.json", json_schemas_api.SchemaView.as_view()),
-    path("steps/<str:id>/snippets", snippets.StepSnippetsView.as_view()),
-    path("providers", api.ProvidersView.as_view()),
-    path("tools", tool_review_api.ToolsView.as_view()),
-    path("tools.yaml", tool_review_api.ToolFileView.as_view()),
-    path("tools/trials", trials.ToolTrialsView.as_view()),
-    path("retrievers", trials.RetrieversView.as_view()),
-    path("retrievers/trials", trials.RetrieverTrialsView.as_view()),
-    path("trials", trials.TrialsView.as_view()),
-    path("trials/<str:id>", trials.TrialDetailView.as_view()),
+    Route("activity", "replay.activity.api.ActivityView"),
+    Route("activity/authors", "replay.activity.api.AuthorsView"),
+    Route("replays/preview", "replay.sessions.api.PreviewView"),
+    Route("replays", "replay.sessions.api.SessionsView"),
+    Route("replays/<str:id>", "replay.sessions.api.SessionDetailView"),
+    Route("replays/<str:id>/cancel", "replay.sessions.api.CancelView"),
+    Route("replays/<str:id>/answer", "replay.sessions.api.AnswerView"),
+    Route("experiments/preview", "replay.experiments.api.ExperimentPreviewView"),
+    Route("experiments", "replay.experiments.api.ExperimentsView"),
+    Route("experiments/<str:id>.csv", "replay.experiments.api.ExperimentTableView"),
+    Route("experiments/<str:id>", "replay.experiments.api.ExperimentDetailView"),
+    Route("experiments/<str:id>/cancel", "replay.experiments.api.ExperimentCancelView"),
+    Route("bisections/preview", "replay.bisection.api.BisectPreviewView"),
+    Route("bisections", "replay.bisection.api.BisectionsView"),
+    Route("bisections/<str:id>", "replay.bisection.api.BisectionDetailView"),
+    Route("bisections/<str:id>/cancel", "replay.bisection.api.BisectionCancelView"),
+    Route("runs/<str:id>/places", "replay.inspection.api.RunPlacesView"),
+    Route("runs/<str:id>/tree", "replay.fork_tree.api.RunTreeView"),
+    Route("runs/<str:id>/bisect", "replay.bisection.api.BisectRunView"),
+    Route("runs/<str:id>/calibrate", "replay.calibration.api.CalibrateRunView"),
+    Route("diffs/<uuid:id>/unchanged", "replay.control_replays.api.UnchangedReplayView"),
+    Route("diffs/<uuid:id>/bisect", "replay.bisection.api.BisectDiffView"),
+    Route("diffs/<uuid:id>/prove", "replay.proofs.api.ProveView"),
+    Route("diffs/<uuid:id>/prove/preview", "replay.proofs.api.ProvePreviewView"),
+    Route("diffs/<uuid:id>/proofs", "replay.proofs.api.ProofsView"),
+    Route("proofs/<str:id>", "replay.proofs.api.ProofDetailView"),
+    Route("proofs/<str:id>/cancel", "replay.proofs.api.ProofCancelView"),
+    Route("replays/<str:id>/messages", "replay.sessions.api.MessagesView"),
+    Route("replays/<str:id>/attempts", "replay.sessions.api.AttemptsView"),
+    Route("replays/<str:id>/output", "replay.sessions.api.OutputsView"),
+    Route("runners", "replay.runners.api.RunnersView"),
+    Route("replays/<str:id>/hooks", "replay.hook_reports.api.SessionHooksView"),
+    Route("hooks", "replay.hook_reports.api.HooksView"),
+    Route("runs/<str:id>/exports", "replay.langfuse.api.ExportsView"),
+    Route("runs/<str:id>/exports/langfuse", "replay.langfuse.api.LangfuseView"),
+    Route("calibrations", "replay.calibration.api.CalibrationsView"),
+    Route("calibrations/by-agent/<str:id>", "replay.calibration.api.AgentCalibrationDetailView"),
+    Route("calibrations/<str:id>", "replay.calibration.api.CalibrationDetailView"),
+    Route("calibrations/<str:id>/accept", "replay.calibration.api.AcceptView"),
+    Route("ignore-lists", "replay.calibration.api.IgnoreListsView"),
+    Route("profiles", "replay.saved_profiles.api.ProfilesView"),
+    Route("profiles/<str:ref>", "replay.saved_profiles.api.ProfileView"),
+    Route("policies", "replay.saved_profiles.api.PoliciesView"),
+    Route("policies/<str:ref>", "replay.saved_profiles.api.PolicyView"),
+    Route("schemas/<str:name>.json", "replay.saved_profiles.json_schemas_api.SchemaView"),
+    Route("steps/<str:id>/snippets", "replay.snippets.api.StepSnippetsView"),
+    Route("providers", "replay.sessions.api.ProvidersView"),
+    Route("tools", "replay.tool_review.api.ToolsView"),
+    Route("tools.yaml", "replay.tool_review.api.ToolFileView"),
+    Route("tools/trials", "replay.trials.api.ToolTrialsView"),
+    Route("retrievers", "replay.trials.api.RetrieversView"),
+    Route("retrievers/trials", "replay.trials.api.RetrieverTrialsView"),
+    Route("trials", "replay.trials.api.TrialsView"),
+    Route("trials/<str:id>", "replay.trials.api.TrialDetailView"),
 ]

@@ -1,61 +1,49 @@
-from django.urls import path
+"""URL routes of recorded runs under /api/v1."""
 
-from traces.audit import api as audit_api
-from traces.collectors import events_api, sessions_api
-from traces.imports import api as imports_api
-from traces.judgements import rules_api
-from traces.redaction_policies import api as redaction_api
-from traces.retention import api as retention_api
-from traces.retention import policies_api
-from traces.run_lists import api as run_lists_api
-from traces.run_lists import saved_views_api
-from traces.runs import api, judgements_api, usage
-from traces.runs.steps import full_steps
-from traces.totals import api as totals_api
-from traces.transcripts import api as transcripts_api
+from traces.http.routes import Route
 
 urlpatterns = [
-    path("runs", events_api.RunsView.as_view()),
-    path("runs/facets", run_lists_api.RunFacetsView.as_view()),
-    path("runs/tags", retention_api.RunTagsView.as_view()),
-    path("runs/delete", retention_api.RunDeletionsView.as_view()),
-    path("run-views", saved_views_api.SavedViewsView.as_view()),
-    path("run-views/<uuid:id>", saved_views_api.SavedViewDetailView.as_view()),
-    path("failed-steps", run_lists_api.FailedStepsView.as_view()),
-    path("usage", totals_api.UsageReportView.as_view()),
-    path("runs/export", imports_api.RunsExportView.as_view()),
-    path("runs/import", imports_api.ImportView.as_view()),
-    path("events", events_api.EventsView.as_view()),
-    path("krabs/events", sessions_api.KrabsEventsView.as_view()),
-    path("session-files/<str:kind>/<str:session>", sessions_api.SessionFileView.as_view()),
-    path("runs/<str:id>/events", events_api.RunEventsView.as_view()),
-    path("runs/<str:id>/finalize", events_api.FinalizeView.as_view()),
-    path("runs/<str:id>", retention_api.RunView.as_view()),
-    path("runs/<str:id>/deletion", retention_api.RunDeletionView.as_view()),
-    path("runs/<str:id>/restore", retention_api.RunRestoreView.as_view()),
-    path("runs/<str:id>/citations", retention_api.CitationsView.as_view()),
-    path("runs/<str:id>/steps", api.StepListView.as_view()),
-    path("runs/<str:id>/edges", api.EdgeListView.as_view()),
-    path("runs/<str:id>/transcript", transcripts_api.TranscriptView.as_view()),
-    path("runs/<str:id>/usage", usage.UsageView.as_view()),
-    path("runs/<str:id>/full-steps", full_steps.FullStepsView.as_view()),
-    path("runs/<str:id>/judgements", judgements_api.JudgementsView.as_view()),
-    path("runs/<str:id>/judgements/<str:judgement>", judgements_api.JudgementDetailView.as_view()),
-    path("runs/<str:id>/steps/<str:step>", api.RunStepView.as_view()),
-    path("steps/<str:id>", api.StepView.as_view()),
-    path("artifacts/<str:sha256>", api.ArtifactView.as_view()),
-    path("redirects/traces/<path:trace>", api.TraceRedirectView.as_view()),
-    path("redirects/spans/<path:span>", api.SpanRedirectView.as_view()),
-    path("outcome-rules/<path:app>", rules_api.OutcomeRuleDetailView.as_view()),
-    path("judgement-names", rules_api.JudgementNamesView.as_view()),
-    path("redaction-policies", redaction_api.RedactionPoliciesView.as_view()),
-    path("redaction-policies/history", redaction_api.RedactionHistoryView.as_view()),
-    path("redaction-policies/try", redaction_api.RedactionTrialEndpoint.as_view()),
-    path("runs/<str:id>/mark", policies_api.MarkEndpoint.as_view()),
-    path("retention/policies", policies_api.RetentionPoliciesView.as_view()),
-    path("retention/plan", policies_api.PurgePlanEndpoint.as_view()),
-    path("retention/purge", policies_api.PurgeEndpoint.as_view()),
-    path("audit", audit_api.AuditView.as_view()),
-    path("bundles/export", imports_api.BundleExportView.as_view()),
-    path("bundles/import", imports_api.BundleImportView.as_view()),
+    Route("runs", "traces.collectors.events_api.RunsView"),
+    Route("runs/facets", "traces.run_lists.api.RunFacetsView"),
+    Route("runs/tags", "traces.retention.api.RunTagsView"),
+    Route("runs/delete", "traces.retention.api.RunDeletionsView"),
+    Route("run-views", "traces.run_lists.saved_views_api.SavedViewsView"),
+    Route("run-views/<uuid:id>", "traces.run_lists.saved_views_api.SavedViewDetailView"),
+    Route("failed-steps", "traces.run_lists.api.FailedStepsView"),
+    Route("usage", "traces.totals.api.UsageReportView"),
+    Route("runs/export", "traces.imports.api.RunsExportView"),
+    Route("runs/import", "traces.imports.api.ImportView"),
+    Route("events", "traces.collectors.events_api.EventsView"),
+    Route("krabs/events", "traces.collectors.sessions_api.KrabsEventsView"),
+    Route("session-files/<str:kind>/<str:session>", "traces.collectors.sessions_api.SessionFileView"),
+    Route("runs/<str:id>/events", "traces.collectors.events_api.RunEventsView"),
+    Route("runs/<str:id>/finalize", "traces.collectors.events_api.FinalizeView"),
+    Route("runs/<str:id>", "traces.retention.api.RunView"),
+    Route("runs/<str:id>/deletion", "traces.retention.api.RunDeletionView"),
+    Route("runs/<str:id>/restore", "traces.retention.api.RunRestoreView"),
+    Route("runs/<str:id>/citations", "traces.retention.api.CitationsView"),
+    Route("runs/<str:id>/steps", "traces.runs.api.StepListView"),
+    Route("runs/<str:id>/edges", "traces.runs.api.EdgeListView"),
+    Route("runs/<str:id>/transcript", "traces.transcripts.api.TranscriptView"),
+    Route("runs/<str:id>/usage", "traces.runs.usage.UsageView"),
+    Route("runs/<str:id>/full-steps", "traces.runs.steps.full_steps.FullStepsView"),
+    Route("runs/<str:id>/judgements", "traces.runs.judgements_api.JudgementsView"),
+    Route("runs/<str:id>/judgements/<str:judgement>", "traces.runs.judgements_api.JudgementDetailView"),
+    Route("runs/<str:id>/steps/<str:step>", "traces.runs.api.RunStepView"),
+    Route("steps/<str:id>", "traces.runs.api.StepView"),
+    Route("artifacts/<str:sha256>", "traces.runs.api.ArtifactView"),
+    Route("redirects/traces/<path:trace>", "traces.runs.api.TraceRedirectView"),
+    Route("redirects/spans/<path:span>", "traces.runs.api.SpanRedirectView"),
+    Route("outcome-rules/<path:app>", "traces.judgements.rules_api.OutcomeRuleDetailView"),
+    Route("judgement-names", "traces.judgements.rules_api.JudgementNamesView"),
+    Route("redaction-policies", "traces.redaction_policies.api.RedactionPoliciesView"),
+    Route("redaction-policies/history", "traces.redaction_policies.api.RedactionHistoryView"),
+    Route("redaction-policies/try", "traces.redaction_policies.api.RedactionTrialEndpoint"),
+    Route("runs/<str:id>/mark", "traces.retention.policies_api.MarkEndpoint"),
+    Route("retention/policies", "traces.retention.policies_api.RetentionPoliciesView"),
+    Route("retention/plan", "traces.retention.policies_api.PurgePlanEndpoint"),
+    Route("retention/purge", "traces.retention.policies_api.PurgeEndpoint"),
+    Route("audit", "traces.audit.api.AuditView"),
+    Route("bundles/export", "traces.imports.api.BundleExportView"),
+    Route("bundles/import", "traces.imports.api.BundleImportView"),
 ]

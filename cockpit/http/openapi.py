@@ -1,18 +1,43 @@
 """OpenAPI schema of the REST API and of the socket's messages, so that the frontend's types have one source."""
 
 from functools import cache
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerSplitView
+from pydantic import Field, RootModel
 from rest_framework.request import Request
 
-from cockpit.http.schemas import LiveMessage
+from cockpit.http.schemas import DiffTouched
+from replay.bisection.core.schemas import BisectionChanged
+from replay.execution.messages import AttemptMessage, OutputMessage, StepsMessage, TextMessage
+from replay.experiments.core.schemas import ExperimentChanged, ExperimentRowChanged
+from replay.sessions.schemas import RunsMessage, SessionStateMessage
 
 # Rules of the published override schema that client types cannot express.
 _RULES = ("anyOf", "if", "then")
+
+
+class LiveMessage(
+    RootModel[
+        Annotated[
+            SessionStateMessage
+            | StepsMessage
+            | TextMessage
+            | AttemptMessage
+            | OutputMessage
+            | RunsMessage
+            | DiffTouched
+            | ExperimentChanged
+            | ExperimentRowChanged
+            | BisectionChanged,
+            Field(discriminator="type"),
+        ]
+    ]
+):
+    """Any message of `/ws/live`."""
 
 
 def add_live_messages(result: dict[str, Any], **context: Any) -> dict[str, Any]:

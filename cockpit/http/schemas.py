@@ -4,12 +4,8 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import Field, RootModel
+from pydantic import Field
 
-from replay.bisection.core.schemas import BisectionChanged
-from replay.execution.messages import AttemptMessage, OutputMessage, StepsMessage, TextMessage
-from replay.experiments.core.schemas import ExperimentChanged, ExperimentRowChanged
-from replay.sessions.schemas import RunsMessage, SessionStateMessage
 from traces.core.schema import Schema
 
 Role = Literal["sender", "viewer", "debugger", "admin"]
@@ -132,23 +128,3 @@ class DiffTouched(Schema):
     type: Literal["diff"] = "diff"
     seq: int
     diff: UUID
-
-
-class LiveMessage(
-    RootModel[
-        Annotated[
-            SessionStateMessage
-            | StepsMessage
-            | TextMessage
-            | AttemptMessage
-            | OutputMessage
-            | RunsMessage
-            | DiffTouched
-            | ExperimentChanged
-            | ExperimentRowChanged
-            | BisectionChanged,
-            Field(discriminator="type"),
-        ]
-    ]
-):
-    """Any message of `/ws/live`."""

@@ -8,7 +8,7 @@ from typing import Any
 from asgiref.testing import ApplicationCommunicator
 
 from cockpit.asgi import application
-from cockpit.http.schemas import LiveMessage
+from cockpit.http.openapi import LiveMessage
 from tests.support.patience import patience_s
 
 PATIENCE_S = 4.0

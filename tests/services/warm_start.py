@@ -46,7 +46,7 @@ _CONSTANTS: Final = (
     "USE_I18N",
     "VERSION",
 )
-# These, and what they import.
+# These, all views, and what they import.
 _MODULES: Final = (
     "anthropic",
     "celery.app.amqp",
@@ -63,18 +63,14 @@ _MODULES: Final = (
     "cockpit.cli.app",
     "cockpit.cli.commands.replay",
     "cockpit.cli.commands.serve",
-    "cockpit.comments.urls",
     "cockpit.db.postgres.base",
     "cockpit.db.sqlite.base",
     "cockpit.demo.service",
-    "cockpit.demo.urls",
     "cockpit.gateway.app",
-    "cockpit.gateway.urls",
     "cockpit.http.middleware",
     "cockpit.http.spa",
     "cockpit.http.transfer.chunked_bodies",
     "cockpit.http.transfer.compression",
-    "cockpit.http.urls",
     "cockpit.management.commands.migrate",
     "cockpit.metrics.requests",
     "cockpit.process.assembly",
@@ -84,9 +80,6 @@ _MODULES: Final = (
     "cockpit.runners.consumer",
     "cockpit.serving.otlp_grpc",
     "cockpit.serving.serve",
-    "cockpit.sharing.urls",
-    "cockpit.urls",
-    "diffing.urls",
     "django.contrib.auth.hashers",
     "django.contrib.sessions.backends.db",
     "django.core.cache.backends.locmem",
@@ -98,12 +91,9 @@ _MODULES: Final = (
     "openai",
     "replay.migrations.0001_tables",
     "replay.tasks",
-    "replay.urls",
-    "traces.collectors.urls",
     "traces.imports.upload_files",
     "traces.migrations.0001_tables",
     "traces.storage.immutability_triggers",
-    "traces.urls",
     "uvicorn.lifespan.on",
     "uvicorn.loops.uvloop",
     "uvicorn.protocols.websockets.websockets_sansio_impl",
@@ -278,6 +268,7 @@ def _import_modules() -> None:
     apps.populate(configurations)
     for name in _MODULES:
         importlib.import_module(name)
+    importlib.import_module("traces.http.routes").load(importlib.import_module("cockpit.urls").urlpatterns)
     apps.app_configs.clear()
     apps.apps_ready = apps.models_ready = apps.ready = apps.loading = False
     apps.ready_event.clear()

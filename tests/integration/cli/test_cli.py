@@ -75,6 +75,9 @@ def test_command_does_not_import_packages_it_does_not_need(forkpoint: WarmShell)
         "aiohttp",
         "replay.tasks",
         "replay.planning",
+        "replay.sessions.schemas",
+        "traces.imports.api",
+        "traces.importers.registry",
         "cockpit.demo",
         "drf_spectacular.views",
     }
