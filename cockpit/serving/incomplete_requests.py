@@ -3,7 +3,7 @@
 A connection waits for a header from its start until the header is complete, and again for each further request. Each
 wait has a deadline. If too many connections wait, the oldest are closed, so a client that sends its header at once is
 always served. A client that reads nothing of its response is closed too, because its connection would stay otherwise
-until the client closes it.
+until the client closes it. A read whose client has left by the time that it arrives is not even parsed.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cockpit.http.transfer.asgi import Scope
-from cockpit.http.transfer.slow_clients import HAS_LEFT, PIPELINE
+from cockpit.http.transfer.slow_clients import HAS_LEFT, PIPELINE, SAFE_METHODS
 from cockpit.http.transfer.waiting import Waiting
 from cockpit.serving.request_pieces import PIECES, InterruptibleFlow, MeteredConnection, Turns
 
@@ -33,8 +33,7 @@ _RESERVE: Final = 256
 _WANTED_DESCRIPTORS: Final = 65_536
 # What a poll reports once the client has sent its last byte, where the system can tell.
 _LEFT: Final[int] = getattr(select, "POLLRDHUP", 0)
-# Requests that change nothing: no one misses them if nobody waits for the response.
-_READS: Final = (b"GET ", b"HEAD ", b"OPTIONS ")
+_READS: Final = tuple(f"{method} ".encode() for method in SAFE_METHODS)
 # Headers that state where a body ends.
 _FRAMINGS: Final = frozenset({b"content-length", b"transfer-encoding"})
 
@@ -80,7 +79,7 @@ class GuardedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         if data.startswith(_READS) and not self._has_request() and self._has_left():
-            # To parse the request takes most of the time of such a connection, which a flooded server needs for others.
+            # Parsing would be most of what the connection costs, and a server under a flood needs that time for others.
             self.transport.abort()
             return
         super().data_received(data)

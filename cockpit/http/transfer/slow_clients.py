@@ -26,7 +26,9 @@ _QUEUE_TIME: Final = b"x-forkpoint-queue-time"
 _PROBES: Final = frozenset({"/api/v1/health", "/api/v1/ready"})
 _WITH_BODY: Final = frozenset({b"content-length", b"transfer-encoding"})
 # Requests that change nothing: no one misses them once their client has left the queue.
-_SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+# As nginx and the metrics count such requests. The response ends the connection, whatever is still unread of it.
+_CLIENT_LEFT: Final = 499
 # In the scope of a request that its client sent before the response to the one before it was complete.
 PIPELINE: Final = "forkpoint.pipeline"
 # In the scope: a function that returns whether the client has left by now, even if the event loop does not know it yet.
@@ -68,19 +70,16 @@ class SlowClientGuard:
         hang_up = Event()
         scope = {**scope, HANG_UP: hang_up}
         kind = {"is_pipelined": scope.get(PIPELINE, False), "is_probe": scope.get("path") in _PROBES}
-        async with _in_background(body.watch(hang_up)) as watch:
-            async with Turn(self._slots, address, **kind) as turn:
-                # A client that has left cannot know whether its request ran: those who wait for theirs come first.
-                is_dropped = _has_left(scope, hang_up) and (scope["method"] in _SAFE_METHODS or turn.delays_others)
-                if not is_dropped:
+        async with _in_background(body.watch(hang_up)), Turn(self._slots, address, **kind) as turn:
+            # A client that has left cannot know whether its request ran: those who wait for theirs come first.
+            if _has_left(scope, hang_up) and (scope["method"] in SAFE_METHODS or turn.delays_others):
+                await _refuse(send, _CLIENT_LEFT, [], b"")
+                return
 
-                    async def receive() -> Message:
-                        return await body.next_piece(turn)
+            async def receive() -> Message:
+                return await body.next_piece(turn)
 
-                    await self._application(scope, receive, _unless_stalled(send, body, turn))
-                    return
-            # The server reports a missing response, unless it knows by then that nobody would read it.
-            await watch
+            await self._application(scope, receive, _unless_stalled(send, body, turn))
 
 
 def _has_left(scope: Scope, hang_up: Event) -> bool:
@@ -167,10 +166,10 @@ class _Body:
 
 
 @asynccontextmanager
-async def _in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[asyncio.Task[None]]:
+async def _in_background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     task = asyncio.create_task(work)
     try:
-        yield task
+        yield
     finally:
         task.cancel()
 
