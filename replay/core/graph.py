@@ -79,7 +79,7 @@ class Node(StoredHeader):
 
     def lacks(self, field: str) -> bool:
         """True if a payload of the step is unreadable."""
-        return any(payload.field == field for payload in self.losses)
+        return any(payload.is_of(field) for payload in self.losses)
 
     def named_for(self, model: str) -> str:
         """Name of the step if it calls `model`: many steps are named after their model."""

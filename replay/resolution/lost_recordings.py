@@ -81,9 +81,9 @@ def cause(losses: LostPayloads) -> JSONObject:
 
 
 def _are_inside(losses: LostPayloads) -> bool:
-    """True for a container of which nothing is unreadable but outputs of steps inside."""
+    """True for a container of which nothing is unreadable but steps inside."""
     return all(payload.inner is not None for payload in losses)
 
 
 def _lacks_output(losses: LostPayloads) -> bool:
-    return any(payload.field == "output" for payload in losses)
+    return any(payload.is_of("output") for payload in losses)

@@ -25,19 +25,18 @@ def find_losses(run_id: UUID, steps: int, *, first: int = 1) -> dict[int, LostPa
     losses = inspector.steps(run_id, first, steps)
     for no in _containers_around(run_id, first):
         losses |= inspector.steps(run_id, no, no)
-    outputs = {no: loss for no, payloads in losses.items() for loss in payloads if loss.field == "output"}
-    for no, loss in inner_losses(run_id, outputs).items():
+    for no, loss in inner_losses(run_id, {no: payloads[0] for no, payloads in losses.items()}).items():
         losses[no] = (*losses.get(no, ()), loss)
     return losses
 
 
-def inner_losses(run_id: UUID, lost_outputs: Mapping[int, LostPayload]) -> dict[int, LostPayload]:
-    """Return, by container, the loss of the last such step inside it; `lost_outputs` are the losses by step.
+def inner_losses(run_id: UUID, losses: Mapping[int, LostPayload]) -> dict[int, LostPayload]:
+    """Return, by container without an output, the loss of the last unreadable step inside it.
 
-    What a container without an output returned is what the steps inside it did, so it is no better known than they are.
+    What such a container returned is what the steps inside it did, so it is no better known than they are.
     """
     result: dict[int, LostPayload] = {}
-    level = {no: replace(loss, field="steps", inner=no) for no, loss in lost_outputs.items()}
+    level = {no: replace(loss, inner=no) for no, loss in losses.items()}
     while level:
         outer_level: dict[int, LostPayload] = {}
         for no, parent, type, output_ref in _steps(run_id, level):

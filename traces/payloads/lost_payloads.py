@@ -18,7 +18,7 @@ class Loss(StrEnum):
 class LostPayload:
     """An unreadable payload of a step; `digest` names the missing or damaged artifact, if it was recorded.
 
-    Of a container without an output of its own, the `field` is "steps", and the loss is that of the output of `inner`.
+    A container without an output of its own has losses of steps inside it; `inner` is the number of such a step.
     """
 
     field: str
@@ -29,10 +29,14 @@ class LostPayload:
     @property
     def text(self) -> str:
         """The loss as a phrase, for example "an artifact of its output is missing (3f0c...)"."""
-        place = f"its {self.field}" if self.inner is None else f"the output of step {self.inner} inside it"
+        place = f"its {self.field}" if self.inner is None else f"the {self.field} of step {self.inner} inside it"
         if self.loss is Loss.NOT_RECORDED:
             return f"{place} was not recorded"
         return f"an artifact of {place} is {self.loss} ({self.digest})"
+
+    def is_of(self, field: str) -> bool:
+        """True if the payload is this one of the step itself."""
+        return self.field == field and self.inner is None
 
     @property
     def document(self) -> JSONObject:

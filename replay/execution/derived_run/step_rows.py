@@ -111,7 +111,7 @@ def lost_row(step: Step, no: int, parent: int | None, losses: LostPayloads, save
     """Build the row of an unreadable source step: its readable part, or a placeholder output."""
     base = reused_row(step, no, parent, detail=lost_recordings.detail(losses))
     row = replace(base, label=Label.SIMULATED, reason=lost_recordings.reason(losses))
-    if not any(payload.field == "output" for payload in losses):
+    if not any(payload.is_of("output") for payload in losses):
         return row
     output = placeholder(row.type, describe_losses(losses))
     summary = step_summaries.summarize(type=row.type, name=row.name, tool_name=row.tool_name, input=None, output=output)

@@ -157,10 +157,11 @@ class StepWriter:
     def _weaken_containers(self) -> None:
         if not self._checkpoints.counts[Label.SIMULATED]:
             return
-        for no in unverified_containers.weaken(self._row.run_id):
-            self._checkpoints.counts[Label.EXACT] -= 1
-            self._checkpoints.counts[Label.SIMULATED] += 1
-            self._row.append_messages(StepsMessage(seq=0, first=no, last=no))
+        if not (numbers := unverified_containers.weaken(self._row.run_id)):
+            return
+        self._checkpoints.counts[Label.EXACT] -= len(numbers)
+        self._checkpoints.counts[Label.SIMULATED] += len(numbers)
+        self._row.append_messages(*(StepsMessage(seq=0, first=no, last=no) for no in numbers))
 
     def _close(self, event: ContainerClosed) -> None:
         step = Step.objects.filter(run_id=self._row.run_id, sequence_no=event.no)

@@ -1,6 +1,7 @@
-"""Unverified containers of a derived run: without an output of their own, around a step whose recording is lost."""
+"""Unverified containers of a derived run: they have no output of their own, and a step inside is unreadable."""
 
 from collections.abc import Iterator
+from typing import Final
 from uuid import UUID
 
 from replay.resolution import lost_recordings
@@ -8,21 +9,27 @@ from replay.store.losses import inner_losses
 from traces.core.vocabulary import Cause, Label, Reason
 from traces.models import Step
 from traces.payloads.lost_payloads import Loss, LostPayload
+from traces.storage import bulk
+
+_REASONS: Final = (Reason.POLICY_FALLBACK, Reason.SOURCE_OUTPUT_UNVERIFIED)
 
 
-def weaken(run_id: UUID) -> Iterator[int]:
-    """Label them by the steps inside; yield the number of each that had counted as exact."""
+def weaken(run_id: UUID) -> list[int]:
+    """Label them by the steps inside; return the numbers of those that had counted as exact."""
+    losses = inner_losses(run_id, dict(_losses(run_id)))
     exact_steps = Step.objects.filter(run_id=run_id, label=Label.EXACT)
-    for no, loss in sorted(inner_losses(run_id, dict(_lost_outputs(run_id))).items()):
-        detail, reason = lost_recordings.detail((loss,)), lost_recordings.reason((loss,))
-        if exact_steps.filter(sequence_no=no).update(label=Label.SIMULATED, reason=reason, detail=detail):
-            yield no
+    containers = [step for chunk in bulk.chunks(losses) for step in exact_steps.filter(sequence_no__in=chunk)]
+    for container in containers:
+        container_losses = (losses[container.sequence_no],)
+        container.label, container.reason = Label.SIMULATED, lost_recordings.reason(container_losses)
+        container.detail = lost_recordings.detail(container_losses)
+    Step.objects.bulk_update(containers, ["label", "reason", "detail"], batch_size=100)
+    return sorted(container.sequence_no for container in containers)
 
 
-def _lost_outputs(run_id: UUID) -> Iterator[tuple[int, LostPayload]]:
-    """The losses that placeholders of reused steps stand for."""
-    placeholders = Step.objects.filter(run_id=run_id, reason=Reason.POLICY_FALLBACK, detail__why=Cause.ARTIFACT_MISSING)
-    for no, detail in placeholders.values_list("sequence_no", "detail"):
-        for loss in detail.get("unavailable", ()):
-            if loss["field"] == "output":
-                yield no, LostPayload(field="output", loss=Loss(loss["loss"]), digest=loss["digest"])
+def _losses(run_id: UUID) -> Iterator[tuple[int, LostPayload]]:
+    """The first unreadable payload of each step, as its label states it."""
+    steps = Step.objects.filter(run_id=run_id, reason__in=_REASONS, detail__why=Cause.ARTIFACT_MISSING)
+    for no, detail in steps.values_list("sequence_no", "detail"):
+        for loss in detail.get("unavailable", ())[:1]:
+            yield no, LostPayload(field=loss["field"], loss=Loss(loss["loss"]), digest=loss["digest"])

@@ -122,8 +122,7 @@ def test_steps_of_later_batches_are_never_exact(monkeypatch: pytest.MonkeyPatch)
     lose(step.output_ref, "flipped")
     view = replay(run)
     assert labels(view)[step.sequence_no] == ("simulated", "artifact_missing")
-    # The agent has no output of its own.
-    assert view.counts.exact == Run.objects.get(id=run).step_count - 2
+    assert view.counts.exact == Run.objects.get(id=run).step_count - 2  # the agent has no output of its own
     failed = replay(run, strict=True)
     assert (failed.error_code, failed.error_sequence_no) == ("artifact_missing", step.sequence_no)
     limited = replay(run, budget={"max_steps": step.sequence_no - 1})
@@ -151,11 +150,14 @@ def test_only_a_copy_without_losses_repeats_its_source(monkeypatch: pytest.Monke
 
 def test_lost_inputs_are_never_exact() -> None:
     """The recorded answer remains, but nothing proves any more that it answers this call."""
-    run = record(order_desk()).run_id
-    step = tool_step(run, "get_order")
+    step = tool_step(run := record(order_desk()).run_id, "get_order")
     lose(step.input_ref, "flipped")
     view = replay(run)
-    assert labels(view)[step.sequence_no] == ("simulated", "artifact_missing")
+    assert labels(view) == dict.fromkeys((1, step.sequence_no), ("simulated", "artifact_missing"))
+    assert (
+        f"an artifact of the input of step {step.sequence_no} inside it is damaged" in step_of(view, 1).detail["note"]
+    )
+    assert services.preview(request(run), list_untouched=False).counts == view.counts
     assert step_of(view, step.sequence_no).output_ref == step.output_ref
     plan = services.preview(request(run, entries=[GOODBYE]))
     assert f"Step {step.sequence_no} keeps its recorded output, unverified" in plan.warnings[-1]
