@@ -41,7 +41,7 @@ class RunsView(RunListView):
         conflict.
         """
         body = read_body(request._request)
-        # Nothing to keep of a run without one of its facts, as there is of a list without one of its events.
+        # Rejected as a whole, unlike a list of events, of which the good ones are kept.
         document = json_value(body) if body.strip() else {}
         run = parse_body(NewRun, document)
         with slot():

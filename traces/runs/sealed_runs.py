@@ -24,7 +24,7 @@ def add(run_ids: Iterable[UUID]) -> None:
     ids = list(run_ids)
     continuations = Run.objects.filter(bulk.id_condition("id", ids), supersedes__isnull=False)
     continued_ids = list(continuations.values_list("supersedes", flat=True))
-    # Of most batches, none.
+    # Most batches continue no run.
     older_ids = set(_lock(continued_ids)) if continued_ids else set()
     if older_ids:
         usage_totals.add(older_ids - _deleted_ids(older_ids), sign=-1)

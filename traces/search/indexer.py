@@ -136,9 +136,9 @@ def _claim() -> list[UUID]:
 def _free_runs() -> QuerySet[UnindexedRun]:
     """Return the runs that wait and that no process indexes."""
     now = datetime.now(UTC)
-    # No lease is that long: the clock was set back after it.
-    is_early = Q(leased_until__gt=now + 2 * _LEASE)
-    return UnindexedRun.objects.filter(Q(leased_until__isnull=True) | Q(leased_until__lt=now) | is_early)
+    # No lease is that long: the clock has been set back since.
+    is_too_late = Q(leased_until__gt=now + 2 * _LEASE)
+    return UnindexedRun.objects.filter(Q(leased_until__isnull=True) | Q(leased_until__lt=now) | is_too_late)
 
 
 @without_pauses()

@@ -196,7 +196,7 @@ def answer_error(source: JSONObject, message: JSONObject) -> str:
 
 def extra_fields(value: JSONValue) -> JSONObject:
     """Return the fields of a message that are not standard."""
-    return {**_text_fields(value), **_rest(as_object(value), _MESSAGE_FIELDS)}
+    return {**_text_fields(value), **other_members(as_object(value), _MESSAGE_FIELDS)}
 
 
 def call_fields(value: JSONValue) -> dict[str, JSONObject]:
@@ -207,7 +207,7 @@ def call_fields(value: JSONValue) -> dict[str, JSONObject]:
     fields: dict[str, JSONObject] = {}
     for call in calls:
         function = as_object(first_member(call, *_FUNCTIONS))
-        extra = _rest({**function, **call}, _CALL_FIELDS)
+        extra = other_members({**function, **call}, _CALL_FIELDS)
         if extra and (call_id := normalize_call_id(first_member({**function, **call}, *_CALL_IDS))):
             fields.setdefault(call_id, {}).update(extra)
     return fields
@@ -218,11 +218,11 @@ def result_fields(value: JSONValue, call_id: JSONValue) -> JSONObject:
     for block in as_objects(first_member(as_object(value), "parts", "content")):
         result = as_object(first_member(block, *_RESULTS)) or block
         if call_id and normalize_call_id(first_member(result, *_RESULT_IDS)) == call_id:
-            return _rest(result, _RESULT_FIELDS)
+            return other_members(result, _RESULT_FIELDS)
     return {}
 
 
-def _rest(value: JSONObject, names: Container[str]) -> JSONObject:
+def other_members(value: JSONObject, names: Container[str]) -> JSONObject:
     """Return the members that state something, without those that are read elsewhere."""
     return {name: item for name, item in value.items() if name not in names and item not in _EMPTY}
 
@@ -232,7 +232,7 @@ def _text_fields(value: JSONValue) -> JSONObject:
     parts: list[JSONValue] = []
     for index, part in enumerate(as_list(as_object(value).get("content"))):
         text = as_object(part) if is_text(part) else {}
-        if extra := _rest(text, _TEXT_FIELDS):
+        if extra := other_members(text, _TEXT_FIELDS):
             parts.append({"part": index, **extra})
     return {"parts": parts} if parts else {}
 

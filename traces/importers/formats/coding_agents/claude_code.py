@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member, omit
+from traces.core.json_access import as_list, as_object, as_objects, as_text, first_member
 from traces.core.json_types import JSONObject, JSONValue
 from traces.core.recorded_run import RecordedRun, RecordedStep
 from traces.core.vocabulary import RunStatus
 from traces.importers.common import transcripts
 from traces.importers.common.run_builder import RunFacts, build_run
-from traces.importers.common.transcript_messages import TranscriptMessage, drop_unreadable
+from traces.importers.common.transcript_messages import TranscriptMessage, drop_unreadable, other_members
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 from traces.importers.formats.coding_agents import claude_agents, claude_stream
@@ -38,14 +38,9 @@ _DISPLAY_LINES = frozenset({"progress", "file-history-snapshot", "stream_event"}
 _TITLES = ("aiTitle", "customTitle")
 _LINE_FIELDS = frozenset({"parentUuid", "sessionId", "session_id", "cwd", "gitBranch", "version", "userType"})
 # Of a line with a message, what its step has under another name.
-_READ_FIELDS = _LINE_FIELDS | {"type", "uuid", "requestId", "toolUseResult", "timestamp", "message", "isSidechain"}
-_READ_FIELDS |= {
-    "isMeta",
-    "isApiErrorMessage",
-    "isCompactSummary",
-    "agentId",
-    "parent_tool_use_id",
-    "logicalParentUuid",
+_READ_FIELDS = _LINE_FIELDS | {
+    *("type", "uuid", "requestId", "toolUseResult", "timestamp", "message", "isSidechain", "isMeta", "agentId"),
+    *("isApiErrorMessage", "isCompactSummary", "parent_tool_use_id", "logicalParentUuid"),
 }
 _READ_MESSAGE_FIELDS = frozenset({"role", "type", "content", "usage", "model", "stop_reason", "id"})
 # What the user ran in the session, and what it printed: commands of the program, and those of the shell (`!`).
@@ -324,7 +319,7 @@ def _messages(lines: Sequence[Line]) -> list[TranscriptMessage]:
             answer["content"] = [*as_list(answer["content"]), *as_list(message.get("content"))]
             answer |= {name: message[name] for name in ("usage", "stop_reason") if message.get(name)}
             for part, fields in _other_fields(line.record, message).items():
-                answer[part] = {**as_object(answer.get(part)), **as_object(fields)}
+                answer[part] = {**as_object(answer.get(part)), **fields}
             continue
         value = _message(line.record, message)
         is_summary = line.record.get("isCompactSummary") is True
@@ -370,11 +365,10 @@ def _message(record: JSONObject, message: JSONObject) -> JSONObject:
     }
 
 
-def _other_fields(record: JSONObject, message: JSONObject) -> JSONObject:
+def _other_fields(record: JSONObject, message: JSONObject) -> dict[str, JSONObject]:
     """Return what a line and its message state beside it, in members of their own: the names are the program's."""
-    parts = {"line": omit(record, *_READ_FIELDS), "message": omit(message, *_READ_MESSAGE_FIELDS)}
-    fields_by_part: dict[str, JSONObject] = {
-        part: {name: item for name, item in fields.items() if item not in (None, "", [], {})}
-        for part, fields in parts.items()
+    members = {
+        "line": other_members(record, _READ_FIELDS),
+        "message": other_members(message, _READ_MESSAGE_FIELDS),
     }
-    return {part: fields for part, fields in fields_by_part.items() if fields}
+    return {part: fields for part, fields in members.items() if fields}

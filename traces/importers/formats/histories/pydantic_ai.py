@@ -11,7 +11,7 @@ from traces.importers.common.identity import content_id
 from traces.importers.common.messages import normalize_arguments, result_text
 from traces.importers.common.model_calls import normalize_provider
 from traces.importers.common.run_builder import RunFacts, app_name, build_run
-from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings
+from traces.importers.common.transcript_messages import TranscriptMessage, TranscriptSettings, other_members
 from traces.importers.files.errors import BadFile
 from traces.importers.files.source import Source
 
@@ -40,7 +40,6 @@ _REQUEST_FIELDS: Final = _MESSAGE_FIELDS | {"run_id", "state"}
 _PART_FIELDS: Final = frozenset(
     {"part_kind", "content", "timestamp", "tool_name", "tool_call_id", "args", "outcome", "id", "signature"}
 )
-_EMPTY: Final[tuple[JSONValue, ...]] = (None, "", {}, [])
 _FAILURES: Final = frozenset({"failed", "retried"})
 
 
@@ -120,20 +119,16 @@ def _entries(message: JSONObject, location: str) -> Iterator[TranscriptMessage]:
         yield TranscriptMessage(value=_answer(message), location=location)
         return
     # What the request states is with its first part.
-    fields = _rest(message, _REQUEST_FIELDS)
+    fields = other_members(message, _REQUEST_FIELDS)
     for index, part in enumerate(as_objects(message.get("parts"))):
         value, is_injected = _request_part(part)
         time = part.get("timestamp") or message.get("timestamp")
         yield TranscriptMessage(
-            value={**fields, **_rest(part, _PART_FIELDS), **value, "ts": time},
+            value={**fields, **other_members(part, _PART_FIELDS), **value, "ts": time},
             location=f"{location}/parts/{index}",
             is_injected=is_injected,
         )
         fields = {}
-
-
-def _rest(value: JSONObject, names: frozenset[str]) -> JSONObject:
-    return {name: item for name, item in value.items() if name not in names and item not in _EMPTY}
 
 
 def _request_part(part: JSONObject) -> tuple[JSONObject, bool]:
@@ -184,14 +179,14 @@ def _answer(message: JSONObject) -> JSONObject:
     for part in as_objects(message.get("parts")):
         match as_text(part.get("part_kind")):
             case "text":
-                blocks.append({"type": "text", "text": part.get("content"), **_rest(part, _PART_FIELDS)})
+                blocks.append({"type": "text", "text": part.get("content"), **other_members(part, _PART_FIELDS)})
             case "thinking":
                 signature: JSONObject = {"signature": part["signature"]} if part.get("signature") else {}
                 thought: JSONObject = {"type": "thinking", "thinking": part.get("content")}
-                blocks.append({**thought, **signature, **_rest(part, _PART_FIELDS)})
+                blocks.append({**thought, **signature, **other_members(part, _PART_FIELDS)})
             case "tool-call":
                 call: JSONObject = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
-                calls.append({**_rest(part, _PART_FIELDS), **call, "arguments": part.get("args")})
+                calls.append({**other_members(part, _PART_FIELDS), **call, "arguments": part.get("args")})
             case "builtin-tool-call":
                 names: JSONObject = {"id": part.get("tool_call_id"), "name": part.get("tool_name")}
                 arguments = normalize_arguments(part.get("args"))
@@ -210,7 +205,7 @@ def _answer(message: JSONObject) -> JSONObject:
     usage = as_object(message.get("usage"))
     is_complete = message.get("state") == "complete"
     return {
-        **_rest(message, _MESSAGE_FIELDS | {"state"} if is_complete else _MESSAGE_FIELDS),
+        **other_members(message, _MESSAGE_FIELDS | {"state"} if is_complete else _MESSAGE_FIELDS),
         "role": "assistant",
         "content": blocks or None,
         "tool_calls": calls,
