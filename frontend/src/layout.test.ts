@@ -1,4 +1,7 @@
-// Layout rules that ESLint cannot check: no import cycles, and a limit on modules per folder.
+// Layout rules that ESLint cannot check: no import cycles, a limit on modules per folder, and no lengths that ignore the
+// size of the text.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
 
@@ -63,4 +66,16 @@ test(`no folder has more than ${MOST_MODULES} modules`, () => {
     sizes.set(folder, (sizes.get(folder) ?? 0) + 1);
   }
   expect([...sizes].filter(([, size]) => size > MOST_MODULES)).toEqual([]);
+});
+
+// The build converts style sheets and their media queries to `rem`, but not these.
+test("containers and screens are measured in the size of the text", () => {
+  const folder = import.meta.dirname;
+  const styles = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".css"));
+  const queries = [
+    ...styles.flatMap((name) => readFileSync(join(folder, name), "utf8").match(/@container[^{]*/g) ?? []),
+    ...modules.flatMap((path) => sources[`./${path}`]?.match(/\((?:min|max)-width: [^)]*\)/g) ?? []),
+  ];
+  expect(queries.length).toBeGreaterThan(15);
+  expect(queries.filter((query) => query.includes("px"))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 /** The text size that the reader has set in the browser, as a multiple of its default. */
-const TEXT_SIZE = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
+export const TEXT_SIZE = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
 // For what style sheets cannot convert to `rem`.
 if (TEXT_SIZE !== 1) document.documentElement.style.setProperty("--text-size", String(TEXT_SIZE));
 

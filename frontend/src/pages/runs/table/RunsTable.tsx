@@ -9,7 +9,7 @@ import type { RunActions } from "@/features/retention/useRunActions";
 import { useShortcuts } from "@/ui/keyboard/shortcuts";
 import { PAPER_ROWS, paperRows, usePaper } from "@/ui/paper/paper";
 import paper from "@/ui/paper/Paper.module.css";
-import { withText } from "@/ui/format/textSize";
+import { TEXT_SIZE, withText } from "@/ui/format/textSize";
 import { runsOf, type ListRow } from "../families/listRows";
 import { coverageOf, paperRest } from "../listing";
 import { fittingColumns, gridTemplate, type OptionalColumn } from "./columnChoice";
@@ -54,7 +54,7 @@ export function RunsTable(props: Props): ReactElement {
   const navigate = useNavigate();
   const [active, setActive] = useState(0);
   const isPaper = usePaper();
-  const columnsWidth = isPaper ? PAPER_WIDTH : (width || window.innerWidth) / withText(1);
+  const columnsWidth = isPaper ? PAPER_WIDTH : (width || window.innerWidth) / TEXT_SIZE;
   const columns = useMemo(() => fittingColumns(props.columns, columnsWidth), [props.columns, columnsWidth]);
   const context = useMemo<RunRowContext>(() => {
     const coverage = coverageOf(selection, runsOf(rows));
